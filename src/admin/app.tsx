@@ -7,7 +7,7 @@ import { useLoaded } from './components/load.ts';
 import { Menu } from './menu/menu.tsx';
 import { route } from './page/router.ts';
 import { ReviewDialog } from './review/review.tsx';
-import { Screen } from './screens.tsx';
+import { loadAllScreens, Screen } from './screens.tsx';
 import { isReachable } from './server/client.ts';
 import { isInThisBrowser } from './server/host.ts';
 import { isAdminParty, loadServer, loadSession, server } from './server/session.ts';
@@ -15,6 +15,8 @@ import { StagingBar } from './staging/staging-bar.tsx';
 
 /** How often the page asks for a server that went away. */
 const AGAIN_MS = 3_000;
+/** How long after the first screen the others are loaded. */
+const IDLE_MS = 300;
 
 export function App() {
   const [failure, setFailure] = useState<unknown>(undefined);
@@ -25,6 +27,7 @@ export function App() {
     Promise.all([loadServer(), loadSession()]).then(() => setReady(true), setFailure);
   };
   useEffect(load, []);
+  useEffect(() => (isReady ? whenIdle(loadAllScreens) : undefined), [isReady]);
   // On a telephone the menu covers the screen that was chosen in it.
   useEffect(() => setMenuOpen(false), [route.value]);
   return (
@@ -60,6 +63,12 @@ export function App() {
   );
 }
 
+/** What is in sight comes first. */
+function whenIdle(work: () => void): () => void {
+  const timer = setTimeout(() => ('requestIdleCallback' in globalThis ? requestIdleCallback(work) : work()), IDLE_MS);
+  return () => clearTimeout(timer);
+}
+
 /** Another database is another screen; another part of the same address is not. */
 function screenKey(): string {
   const { segments } = route.value;
@@ -80,8 +89,8 @@ function Connection() {
   if (isReachable.value) return null;
   return (
     <p class="banner bad" role="status">
-      <Icon name="warning" /> The server does not respond. What you see is from before; the page asks again every three
-      seconds.
+      <Icon name="warning" /> The server does not respond. What you see is from before, and what you have typed stays.
+      The page asks again every three seconds, and goes on by itself.
     </p>
   );
 }

@@ -30,6 +30,13 @@ const DATABASE_SCREENS: Readonly<Record<string, () => Promise<ComponentType<Data
   views: async () => (await import('./views/views.tsx')).Views,
 };
 
+/** Loads the code of all screens, so that they open at once, also when the server is away by then. A failure is met when the screen is opened. */
+export function loadAllScreens(): void {
+  for (const load of [...Object.values(SERVER_SCREENS), ...Object.values(DATABASE_SCREENS)]) {
+    void load().catch(() => undefined);
+  }
+}
+
 export function Screen() {
   const [first, database, name = 'documents', ...rest] = route.value.segments;
   if (first === undefined) return <Overview />;

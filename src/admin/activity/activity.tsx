@@ -1,5 +1,6 @@
 /** What the server is doing: tasks, log and statistics, each at an address of its own. */
 import type { ComponentType } from 'preact';
+import { NeedsAdmin } from '../components/needs-admin.tsx';
 import { hrefOf, route } from '../page/router.ts';
 import { isAdmin } from '../server/session.ts';
 import { Log } from './log.tsx';
@@ -39,16 +40,7 @@ export function Activity() {
           </a>
         ))}
       </nav>
-      {isAdmin.value ? <Component /> : <NoRights />}
+      {isAdmin.value ? <Component /> : <NeedsAdmin what="the activity of the server" />}
     </section>
-  );
-}
-
-function NoRights() {
-  return (
-    <p class="note">
-      Only admins can see the activity of the server. <a href="#/login">Log in as an admin</a>, or ask one for the role
-      _admin.
-    </p>
   );
 }

@@ -1,5 +1,6 @@
 /** The end of the server's log, filtered and followed. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatBytes, formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
@@ -29,7 +30,7 @@ export function Log() {
     [entries, level, text],
   );
   if (value !== undefined && entries === undefined) {
-    return <p class="note">This server has no log that can be read over HTTP.</p>;
+    return <Absent>This server has no log that can be read over HTTP.</Absent>;
   }
   return (
     <>

@@ -1,5 +1,6 @@
 /** What the server counts: graphs of what was polled since the screen was opened, and all figures. */
 import { useMemo, useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
@@ -26,7 +27,7 @@ export function Statistics() {
   const { value, failure, reload } = useLoaded(readStatistics, [], EVERY_MS);
   const samples = useSamples(value, figuresOf);
   if (failure !== undefined && value === undefined) {
-    if (isMissingEndpoint(failure)) return <p class="note">This server has no statistics.</p>;
+    if (isMissingEndpoint(failure)) return <Absent>This server has no statistics.</Absent>;
     return <ErrorNote failure={failure} retry={reload} />;
   }
   return (

@@ -1,3 +1,4 @@
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatAgo, formatMany } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
@@ -16,10 +17,16 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** The tasks that run now, with how far they are. */
 export function Tasks() {
-  const { value, failure, reload } = useLoaded(readTasks, [], EVERY_MS);
+  const {
+    value: loaded,
+    failure,
+    reload,
+  } = useLoaded(async (signal) => ({ tasks: await readTasks(signal) }), [], EVERY_MS);
+  const value = loaded?.tasks;
   return (
     <>
       <ErrorNote failure={failure} retry={reload} />
+      {loaded !== undefined && value === undefined && <Absent>This server has no list of tasks.</Absent>}
       {value !== undefined && (
         <p class="muted" role="status">
           {value.length === 0 ? 'No task runs now.' : `${formatMany(value.length, 'task')} now.`}

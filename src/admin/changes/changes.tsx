@@ -4,9 +4,11 @@ import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount, formatMany } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
+import { ServerError } from '../server/client.ts';
 import { ChangeRow } from './change-row.tsx';
 import { seqText } from './follow.ts';
-import { type LiveChanges, MOST_PER_SECOND, useLiveChanges } from './live.ts';
+import { useLiveChanges } from './live.ts';
+import { type LiveChanges, MOST_PER_SECOND } from './news.ts';
 import './changes.css';
 
 /** Rows that load by themselves what they changed, unless more than as many come in a second. */
@@ -15,7 +17,8 @@ const EAGER_ROWS = 20;
 export function Changes({ database }: DatabaseScreenProps) {
   const [filter, setFilter] = useState('');
   const [isPaused, setPaused] = useState(false);
-  const live = useLiveChanges(database, isPaused);
+  const live = useLiveChanges(database, isPaused, filter);
+  const isLost = live.failure instanceof ServerError && live.failure.status === 0;
   const shown = live.events.filter(({ id }) => id.includes(filter));
   return (
     <section class="changes">
@@ -33,7 +36,7 @@ export function Changes({ database }: DatabaseScreenProps) {
             onInput={(event) => setFilter(event.currentTarget.value)}
           />
         </label>
-        <span class={isPaused ? 'tag warn' : 'tag good'}>{isPaused ? 'paused' : 'live'}</span>
+        <StateTag isPaused={isPaused} isLost={isLost} />
         <span class="muted">{formatCount(live.rate)} a second</span>
         <span class="spring" />
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
@@ -41,7 +44,7 @@ export function Changes({ database }: DatabaseScreenProps) {
           {isPaused ? 'Go on' : 'Pause'}
         </button>
       </div>
-      <ErrorNote failure={live.failure} />
+      {!isLost && <ErrorNote failure={live.failure} />}
       <Band live={live} isPaused={isPaused} />
       {live.isLoaded && live.events.length === 0 && <p class="empty">Nothing has been written to this database yet.</p>}
       {live.events.length > 0 && shown.length === 0 && <p class="muted">No id here contains “{filter}”.</p>}
@@ -61,9 +64,14 @@ export function Changes({ database }: DatabaseScreenProps) {
   );
 }
 
+function StateTag({ isPaused, isLost }: { readonly isPaused: boolean; readonly isLost: boolean }) {
+  if (isLost) return <span class="tag warn">waits for the server</span>;
+  return <span class={isPaused ? 'tag warn' : 'tag good'}>{isPaused ? 'paused' : 'live'}</span>;
+}
+
 /** What is not listed, and why. */
 function Band({ live, isPaused }: { readonly live: LiveChanges; readonly isPaused: boolean }) {
-  const { rate, skipped, waiting } = live;
+  const { rate, skipped, waiting, isTooMany } = live;
   if (isPaused) {
     return (
       <p class="note" role="status">
@@ -72,11 +80,11 @@ function Band({ live, isPaused }: { readonly live: LiveChanges; readonly isPause
       </p>
     );
   }
-  if (rate > MOST_PER_SECOND) {
+  if (isTooMany) {
     return (
       <p class="banner warn change-band" role="status">
         <Icon name="warning" /> {formatCount(rate)} changes a second: too many to list, so they are only counted.{' '}
-        {formatCount(skipped)} are not listed.
+        {formatCount(skipped)} are not listed. A filter lists those that match, if they are few.
       </p>
     );
   }

@@ -12,7 +12,7 @@ export interface ChangeEvent {
   readonly others: number;
 }
 
-export interface Latest {
+interface Latest {
   readonly lastSeq: Json;
   /** Newest first. */
   readonly events: readonly ChangeEvent[];
@@ -28,37 +28,77 @@ interface Row {
 const HEARTBEAT_MS = 25_000;
 const AGAIN_MS = 3_000;
 
-export async function latestChanges(database: string, limit: number, signal: AbortSignal): Promise<Latest> {
+async function latestChanges(database: string, limit: number, signal: AbortSignal): Promise<Latest> {
   const path = withQuery(pathOf(database, '_changes'), { descending: true, limit });
   const { results } = await ask<{ results: readonly Row[] }>('GET', path, { signal, quiet: true });
   return { lastSeq: results[0]?.seq ?? 0, events: results.map(toEvent) };
 }
 
-/** Calls `event` with each change after `since` until the signal ends it. A feed that breaks off is requested again. */
+/** Whom a feed tells. */
+interface Listener {
+  /** Called once, with the latest changes at the beginning, newest first. */
+  readonly begun: (events: readonly ChangeEvent[]) => void;
+  readonly event: (event: ChangeEvent) => void;
+  /** Undefined when it goes on again. */
+  readonly failed: (failure: unknown) => void;
+}
+
+/**
+ * Reads the latest changes, at most `limit`, and calls `event` with each later one until the signal ends it. What fails or breaks off is
+ * requested again.
+ */
 export async function followChanges(
   database: string,
-  since: Json,
+  limit: number,
   signal: AbortSignal,
-  { event, failed }: { readonly event: (event: ChangeEvent) => void; readonly failed: (failure: unknown) => void },
+  { begun, event, failed }: Listener,
 ): Promise<void> {
-  let last = since;
+  let last: Json | undefined;
+  let read = continuousRows;
   while (!signal.aborted) {
-    const query = { feed: 'continuous', since: seqText(last), heartbeat: HEARTBEAT_MS };
     try {
-      const response = await open({ method: 'GET', path: withQuery(pathOf(database, '_changes'), query) }, signal);
-      failed(undefined);
-      for await (const line of linesOf(response)) {
-        const row: Partial<Row> = JSON.parse(line);
-        if (row.id === undefined || row.seq === undefined) continue;
+      if (last === undefined) {
+        const { events, lastSeq } = await latestChanges(database, limit, signal);
+        last = lastSeq;
+        begun(events);
+      }
+      for await (const row of read(database, last, signal)) {
+        failed(undefined);
+        if (row === undefined) continue;
         last = row.seq;
-        event(toEvent({ seq: row.seq, id: row.id, changes: row.changes ?? [], deleted: row.deleted === true }));
+        event(toEvent(row));
       }
     } catch (failure) {
       if (signal.aborted) return;
-      failed(failure);
+      if (failure instanceof NoFeedError) read = newRows;
+      else failed(failure);
     }
     await new Promise((done) => setTimeout(done, AGAIN_MS));
   }
+}
+
+/** The server has answered with a list in the place of a feed. */
+class NoFeedError extends Error {}
+
+/** The rows as they come. Undefined: the feed has begun. */
+async function* continuousRows(database: string, since: Json, signal: AbortSignal): AsyncGenerator<Row | undefined> {
+  const query = { feed: 'continuous', since: seqText(since), heartbeat: HEARTBEAT_MS };
+  const response = await open({ method: 'GET', path: withQuery(pathOf(database, '_changes'), query) }, signal);
+  yield undefined;
+  for await (const line of linesOf(response)) {
+    if (line.startsWith('{"results":')) throw new NoFeedError();
+    const { id, seq, changes, deleted }: Partial<Row> = JSON.parse(line);
+    // The last line names the sequence only.
+    if (id !== undefined && seq !== undefined) yield { id, seq, changes: changes ?? [], deleted: deleted === true };
+  }
+}
+
+/** The rows of one list, for servers without a continuous feed. */
+async function* newRows(database: string, since: Json, signal: AbortSignal): AsyncGenerator<Row | undefined> {
+  const path = withQuery(pathOf(database, '_changes'), { since: seqText(since) });
+  const { results } = await ask<{ results: readonly Row[] }>('GET', path, { signal, quiet: true });
+  yield undefined;
+  yield* results;
 }
 
 /** Old clusters have sequences that are lists. */

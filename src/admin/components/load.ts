@@ -1,5 +1,7 @@
 /** Values that come from the server, as hooks. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { isReachable } from '../server/client.ts';
+import { session } from '../server/session.ts';
 
 export interface Loaded<T> {
   /** Undefined until the first value is there. Stays while the next one is loaded. */
@@ -10,12 +12,12 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads when the component appears, whenever one of `keys` changes, and every `everyMs` milliseconds while the page is in sight. What is no
- * longer wanted is aborted.
+ * Loads when the component appears, whenever one of `what` or the user changes, when a lost server is back, and every `everyMs` milliseconds
+ * while the page is in sight. What is no longer wanted is aborted.
  */
 export function useLoaded<T>(
   load: (signal: AbortSignal) => Promise<T>,
-  keys: readonly unknown[],
+  what: readonly unknown[],
   everyMs?: number,
 ): Loaded<T> {
   const [state, setState] = useState<{ value: T | undefined; failure: unknown; isLoading: boolean }>({
@@ -24,6 +26,7 @@ export function useLoaded<T>(
     isLoading: true,
   });
   const [count, setCount] = useState(0);
+  const keys = [...what, session.value.name];
   const isBusy = useRef(false);
   // A different key is a different thing: its predecessor's value must not be seen under its name.
   useEffect(() => setState({ value: undefined, failure: undefined, isLoading: true }), keys);
@@ -46,6 +49,7 @@ export function useLoaded<T>(
     return () => controller.abort();
   }, [...keys, count]);
   const reload = useCallback(() => setCount((former) => former + 1), []);
+  useEffect(() => onReturn(reload), [reload]);
   useEffect(() => {
     if (everyMs === undefined) return undefined;
     const timer = setInterval(() => {
@@ -55,4 +59,13 @@ export function useLoaded<T>(
     return () => clearInterval(timer);
   }, [everyMs, reload]);
   return { ...state, reload };
+}
+
+/** Calls `reload` whenever the server responds again after it did not. */
+function onReturn(reload: () => void): () => void {
+  let wasLost = false;
+  return isReachable.subscribe((isBack) => {
+    if (isBack && wasLost) reload();
+    wasLost = !isBack;
+  });
 }

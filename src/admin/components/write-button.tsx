@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { whyNoDatabaseAdmin } from '../server/rights.ts';
 import { whyNoAdmin, whyNoWrites } from '../server/session.ts';
 
 interface WriteButtonProps {
@@ -6,6 +7,8 @@ interface WriteButtonProps {
   readonly children: ComponentChildren;
   /** Only admins may do it. */
   readonly needsAdmin?: boolean;
+  /** Only admins of this database may do it. */
+  readonly adminOf?: string | undefined;
   /** Another reason why it can't be done now. */
   readonly why?: string | undefined;
   readonly class?: string;
@@ -18,12 +21,14 @@ export function WriteButton({
   onClick,
   children,
   needsAdmin = false,
+  adminOf,
   why,
   class: name,
   type = 'button',
   label,
 }: WriteButtonProps) {
-  const reason = (needsAdmin ? whyNoAdmin : whyNoWrites).value ?? why;
+  const rights = adminOf === undefined ? undefined : whyNoDatabaseAdmin(adminOf);
+  const reason = (needsAdmin ? whyNoAdmin : whyNoWrites).value ?? rights ?? why;
   return (
     <button
       type={type}

@@ -6,8 +6,15 @@ import { RequestLog } from './request-log.tsx';
 import { type Draft, emptyDraft, forgetRequest, savedRequests } from './requests.ts';
 import './console.css';
 
+/** What was typed: it stays while the user looks at something else. */
+let typed = emptyDraft;
+
 export function Console() {
-  const [draft, setDraft] = useState<Draft>(emptyDraft);
+  const [draft, setTyped] = useState<Draft>(typed);
+  const setDraft = (next: Draft) => {
+    typed = next;
+    setTyped(next);
+  };
   const edit = (next: Draft) => {
     setDraft(next);
     document.querySelector<HTMLElement>('[aria-label="Path"]:is(input)')?.focus();

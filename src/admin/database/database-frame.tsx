@@ -1,6 +1,13 @@
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
+import { useLoaded } from '../components/load.ts';
 import { hrefOf } from '../page/router.ts';
+import { ServerError } from '../server/client.ts';
+import { infoOf } from '../server/databases.ts';
+import { loadRights } from '../server/rights.ts';
+import { session } from '../server/session.ts';
 
 const TABS = [
   ['documents', 'Documents'],
@@ -21,6 +28,9 @@ interface DatabaseFrameProps {
 
 /** What all screens of a database have: its name, and the way to the others. */
 export function DatabaseFrame({ database, current, children }: DatabaseFrameProps) {
+  const { failure, reload } = useLoaded((signal) => infoOf(database, signal), [database]);
+  useEffect(() => void loadRights(database), [database, session.value.name]);
+  const refused = failure instanceof ServerError && [401, 403, 404].includes(failure.status) ? failure : undefined;
   return (
     <div class="database-frame" data-screen={current}>
       <header class="screen-head">
@@ -40,7 +50,33 @@ export function DatabaseFrame({ database, current, children }: DatabaseFrameProp
           </a>
         ))}
       </nav>
-      {children}
+      {refused === undefined ? children : <NoDatabase database={database} failure={refused} retry={reload} />}
+    </div>
+  );
+}
+
+interface NoDatabaseProps {
+  readonly database: string;
+  readonly failure: ServerError;
+  readonly retry: () => void;
+}
+
+/** In the place of all screens of a database that is not there, or that the user may not read. */
+function NoDatabase({ database, failure, retry }: NoDatabaseProps) {
+  if (failure.status !== 404) return <ErrorNote failure={failure} retry={retry} />;
+  return (
+    <div class="empty">
+      <p>
+        This server has no database <strong>{database}</strong>: it was deleted, or never created.
+      </p>
+      <div class="tool-row">
+        <a class="button" href="#/">
+          All databases
+        </a>
+        <button type="button" onClick={retry}>
+          Look again
+        </button>
+      </div>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatBytes, formatMany } from '../components/format.ts';
 import { type IndexState, useIndexState } from './index-state.ts';
@@ -9,7 +9,7 @@ interface IndexLineProps {
   /** Of the design document, without `_design/`. */
   readonly name: string;
   readonly build: () => Promise<void>;
-  /** Called when a build has ended that was asked for here. */
+  /** Called when the index has caught up with its database. */
   readonly onBuilt?: () => void;
 }
 
@@ -23,7 +23,6 @@ export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
     setBuildFailure(undefined);
     try {
       await build();
-      onBuilt?.();
     } catch (error) {
       setBuildFailure(error);
     } finally {
@@ -31,6 +30,7 @@ export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
       reload();
     }
   };
+  useCaughtUp(state?.behind, onBuilt);
   return (
     <div class="index-line">
       {state !== undefined && (
@@ -51,8 +51,19 @@ export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
   );
 }
 
+/** Whoever asked for the build: this page, another client, or the server itself. */
+function useCaughtUp(behind: number | undefined, caughtUp: (() => void) | undefined): void {
+  const former = useRef(behind);
+  useEffect(() => {
+    if (behind === 0 && former.current !== undefined && former.current > 0) caughtUp?.();
+    former.current = behind;
+  }, [behind]);
+}
+
 function StateText({ state, isBuilding }: { readonly state: IndexState; readonly isBuilding: boolean }) {
   const { behind, isUpdating, progress, fileBytes, dataBytes, leftOut } = state;
+  if (state.isUnknown)
+    return <span class="muted">This server does not say how large its indexes are, nor how far behind.</span>;
   const size = fileBytes === undefined ? '' : `, ${formatBytes(fileBytes)}`;
   const data = dataBytes === undefined ? undefined : `${formatBytes(dataBytes)} of it are data`;
   return (

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ask, type Json, type JsonObject, pathOf, withQuery } from '../server/client.ts';
 import { changesBetween, infoOf } from '../server/databases.ts';
-import { isAdmin } from '../server/session.ts';
+import { isAdmin, isMissingEndpoint, server } from '../server/session.ts';
 
 export interface IndexState {
   /** Bytes of its file, and of what it contains that is still needed; undefined if the server does not say. */
@@ -15,6 +15,8 @@ export interface IndexState {
   readonly progress: number | undefined;
   /** Documents that its map functions could not process. */
   readonly leftOut: number;
+  /** The server says nothing about its indexes. */
+  readonly isUnknown: boolean;
 }
 
 interface InfoMembers {
@@ -25,6 +27,8 @@ interface InfoMembers {
     readonly update_seq?: Json;
     readonly updater_running?: boolean;
     readonly documents_left_out?: number;
+    /** Clusters count them, since their sequences can't be compared. */
+    readonly updates_pending?: { readonly total?: number };
   };
 }
 
@@ -36,19 +40,31 @@ const SHARED_MS = 500;
 
 /** Reads the state of the index of a design document. `name`: without `_design/`. Nothing is built by it. */
 export async function indexState(database: string, name: string, signal?: AbortSignal): Promise<IndexState> {
-  const [{ view_index: index = {} }, { updateSeq }, progress] = await Promise.all([
-    ask<InfoMembers>('GET', pathOf(database, `_design/${name}`, '_info'), { signal, quiet: true }),
+  const [info, { updateSeq }, progress] = await Promise.all([
+    readInfo(database, name, signal),
     shared(`info ${database}`, () => infoOf(database)),
     progressOf(database, name),
   ]);
+  const index = info?.view_index ?? {};
   return {
     fileBytes: index.sizes?.file ?? index.disk_size,
     dataBytes: index.sizes?.active ?? index.data_size,
-    behind: changesBetween(index.update_seq, updateSeq),
+    behind: index.updates_pending?.total ?? changesBetween(index.update_seq, updateSeq),
     isUpdating: index.updater_running === true || progress !== undefined,
     progress,
     leftOut: index.documents_left_out ?? 0,
+    isUnknown: info === undefined,
   };
+}
+
+/** Undefined if the server says nothing about its indexes. */
+async function readInfo(database: string, name: string, signal?: AbortSignal): Promise<InfoMembers | undefined> {
+  try {
+    return await ask<InfoMembers>('GET', pathOf(database, `_design/${name}`, '_info'), { signal, quiet: true });
+  } catch (failure) {
+    if (server.value?.isSettee !== true && isMissingEndpoint(failure)) return undefined;
+    throw failure;
+  }
 }
 
 const answers = new Map<string, Promise<unknown>>();

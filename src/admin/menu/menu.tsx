@@ -72,7 +72,8 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
 
 function User() {
   const [failure, setFailure] = useState<unknown>(undefined);
-  const { name, roles } = session.value;
+  const { name, roles, hasAccounts } = session.value;
+  if (!hasAccounts) return <p class="muted">This server has no accounts.</p>;
   if (name === null) {
     return (
       <a href="#/login" class="user">

@@ -6,12 +6,13 @@ import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { hrefOf } from '../page/router.ts';
+import { ServerError } from '../server/client.ts';
 import { changesBetween, type DatabaseInfo, infosOf, listDatabases } from '../server/databases.ts';
-import { session } from '../server/session.ts';
 import { BrowserStorage } from './browser-storage.tsx';
 import { CreateDatabase } from './create-database.tsx';
 import { useDatabaseUpdates } from './database-updates.ts';
 import { deleteDatabase } from './delete-database.ts';
+import { OpenByName } from './open-by-name.tsx';
 import { SyncBand } from './sync-band.tsx';
 
 /** Rates are counted over this time. */
@@ -20,15 +21,23 @@ const RATE_MS = 10_000;
 export function Overview() {
   const [filter, setFilter] = useState('');
   const [isCreating, setCreating] = useState(false);
-  const { value: names, failure, reload } = useLoaded((signal) => listDatabases(signal), [session.value.name]);
-  const { infos, failure: infoFailure, rates, isLive } = useInfos(names, reload);
+  const [isLive, setLive] = useState(false);
+  const load = (signal: AbortSignal) => listDatabases(signal);
+  // Without a feed of changes the list is read again and again.
+  const { value: names, failure, reload } = useLoaded(load, [], isLive ? undefined : RATE_MS);
+  const { infos, failure: infoFailure, rates } = useInfos(names, reload, setLive);
+  const isDenied = failure instanceof ServerError && [401, 403].includes(failure.status);
   const shown = useMemo(() => (names ?? []).filter((name) => name.includes(filter)), [names, filter]);
   return (
     <section>
       <header class="screen-head">
         <h1>Databases</h1>
         {names !== undefined && <span class="muted">{formatCount(names.length)}</span>}
-        {isLive && <span class="tag good">live</span>}
+        {isLive ? (
+          <span class="tag good">live</span>
+        ) : (
+          names !== undefined && <span class="muted">read again every {RATE_MS / 1000} seconds</span>
+        )}
         <span class="spring" />
         <WriteButton class="primary" needsAdmin onClick={() => setCreating(true)}>
           <Icon name="plus" /> Create database
@@ -36,7 +45,7 @@ export function Overview() {
       </header>
       <SyncBand />
       <BrowserStorage />
-      <ErrorNote failure={failure ?? infoFailure} retry={reload} />
+      {isDenied ? <OpenByName /> : <ErrorNote failure={failure ?? infoFailure} retry={reload} />}
       {isCreating && <CreateDatabase onClose={() => setCreating(false)} />}
       {names !== undefined && names.length > 8 && (
         <label class="search">
@@ -153,7 +162,7 @@ function DatabaseRow({
 }
 
 /** What is known of the databases: loaded once, then each one again when it has changed. */
-function useInfos(names: readonly string[] | undefined, reload: () => void) {
+function useInfos(names: readonly string[] | undefined, reload: () => void, setLive: (isLive: boolean) => void) {
   const [infos, setInfos] = useState<ReadonlyMap<string, DatabaseInfo>>(new Map());
   const [rates, setRates] = useState<ReadonlyMap<string, number>>(new Map());
   const [failure, setFailure] = useState<unknown>(undefined);
@@ -181,8 +190,9 @@ function useInfos(names: readonly string[] | undefined, reload: () => void) {
       return next;
     });
   });
+  useEffect(() => setLive(isLive), [isLive, setLive]);
   useRates(infos, setRates);
-  return { infos, rates, failure, isLive };
+  return { infos, rates, failure };
 }
 
 /** Changes per second of each database, over the last ten seconds. */

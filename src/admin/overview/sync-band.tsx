@@ -1,11 +1,12 @@
 /** One look: is it syncing? Every replication with its state, refreshed by itself. */
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
 import { hrefOf } from '../page/router.ts';
 import { listReplications, type ReplicationState } from '../server/replications.ts';
-import { isAdmin, session } from '../server/session.ts';
+import { isAdmin } from '../server/session.ts';
 
 const EVERY_MS = 4_000;
 /** Shown in the band; the others are a click away. */
@@ -17,28 +18,34 @@ export function SyncBand() {
 }
 
 function Replications() {
-  const { value, failure, reload } = useLoaded((signal) => listReplications(signal), [session.value.name], EVERY_MS);
+  const { value, failure, reload } = useLoaded(
+    async (signal) => ({ list: await listReplications(signal) }),
+    [],
+    EVERY_MS,
+  );
+  const list = value?.list;
   if (failure !== undefined) return <ErrorNote failure={failure} retry={reload} />;
   if (value === undefined) return null;
-  if (value.length === 0) {
+  if (list === undefined) return <Absent>This server has no list of replications.</Absent>;
+  if (list.length === 0) {
     return (
       <p class="note">
         <Icon name="replication" /> Nothing replicates. <a href={hrefOf(['replication'])}>Set up a replication</a>.
       </p>
     );
   }
-  const inTrouble = value.filter(({ health }) => health === 'bad').length;
+  const inTrouble = list.filter(({ health }) => health === 'bad').length;
   return (
     <section class="sync-band" aria-label="Replications">
       <h2>
-        {inTrouble === 0 ? 'In sync or getting there' : `${inTrouble} of ${value.length} replications need attention`}
+        {inTrouble === 0 ? 'In sync or getting there' : `${inTrouble} of ${list.length} replications need attention`}
       </h2>
       <ul>
-        {value.slice(0, SHOWN).map((one) => (
+        {list.slice(0, SHOWN).map((one) => (
           <SyncRow key={one.key} replication={one} />
         ))}
       </ul>
-      {value.length > SHOWN && <a href={hrefOf(['replication'])}>All {formatCount(value.length)} replications</a>}
+      {list.length > SHOWN && <a href={hrefOf(['replication'])}>All {formatCount(list.length)} replications</a>}
     </section>
   );
 }

@@ -4,6 +4,7 @@ import type { Explanation } from './explain.ts';
 import { examinedOf, type Found, readsTooMuch, type Stats } from './selector-query.ts';
 
 interface ExplainedProps {
+  readonly database: string;
   /** Undefined: the server has no `_explain`. */
   readonly explanation: Explanation | undefined;
   /** False: the query failed, so that there is nothing to explain. */
@@ -15,7 +16,7 @@ interface ExplainedProps {
 }
 
 /** How a query runs, in words, and what it read. */
-export function Explained({ explanation, hasExplanation, found, helpful, onMakeIndex }: ExplainedProps) {
+export function Explained({ database, explanation, hasExplanation, found, helpful, onMakeIndex }: ExplainedProps) {
   return (
     <section class="note explained" aria-label="How the query runs">
       {found?.stats !== undefined && <Examined stats={found.stats} tookMs={found.tookMs} />}
@@ -31,7 +32,7 @@ export function Explained({ explanation, hasExplanation, found, helpful, onMakeI
           <span>
             An index by <code>{helpful}</code> would help.
           </span>
-          <WriteButton class="primary" onClick={onMakeIndex}>
+          <WriteButton class="primary" adminOf={database} onClick={onMakeIndex}>
             Make this index
           </WriteButton>
         </p>

@@ -1,3 +1,4 @@
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
 import type { Loaded } from '../components/load.ts';
@@ -19,7 +20,7 @@ export function IndexTable({ database, indexes: { value, failure, reload } }: In
     <section class="query-part" aria-label="Indexes">
       <h2>Indexes</h2>
       {isMissingEndpoint(failure) ? (
-        <p class="muted">This server has no _index.</p>
+        <Absent>This server has no _index.</Absent>
       ) : (
         <ErrorNote failure={failure} retry={reload} />
       )}
@@ -48,6 +49,7 @@ export function IndexTable({ database, indexes: { value, failure, reload } }: In
                 </p>
                 <WriteButton
                   class="quiet"
+                  adminOf={database}
                   label={`Delete the index ${index.name}`}
                   onClick={() => deleteIndex(database, index, reload)}
                 >

@@ -20,10 +20,10 @@ export function makeIndex(
     effects: [
       `It is stored as the design document _design/${name}, which replicates to peers as any document.`,
       `The first query that uses it waits until ${documents === undefined ? 'all' : `all ${documents.toLocaleString('en')}`} documents were read once. Afterwards every write is added to it before the next query.`,
-      'Only admins of the server or of the database may do this.',
     ],
     requests: [{ method: 'POST', path, json: JSON.stringify(json) }],
     action: 'Make index',
+    adminOf: database,
     apply: async () => {
       await ask('POST', path, { json });
       done();
@@ -42,6 +42,7 @@ export function deleteIndex(database: string, { ddoc, name, fields }: SelectorIn
     ],
     requests: [request],
     action: 'Delete',
+    adminOf: database,
     apply: async () => {
       await ask(request.method, request.path);
       done();

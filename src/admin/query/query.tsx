@@ -111,6 +111,7 @@ function Outcome({ database, run, onMakeIndex, onNext }: OutcomeProps) {
       <ErrorNote failure={failure} />
       {(outcome !== undefined || helpful !== undefined) && (
         <Explained
+          database={database}
           explanation={outcome?.explanation}
           hasExplanation={outcome !== undefined}
           found={found}

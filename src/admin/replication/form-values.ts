@@ -18,10 +18,21 @@ export interface FormValues {
   readonly docId: string;
   readonly isContinuous: boolean;
   readonly createTarget: boolean;
-  readonly which: 'all' | 'selector' | 'ids';
+  readonly which: 'all' | 'selector' | 'ids' | 'filter';
   readonly selector: string;
   /** One on each line. */
   readonly ids: string;
+  /** `design/name`: a filter function of the source. */
+  readonly filter: string;
+  /** `name=value`, one on each line. */
+  readonly filterParameters: string;
+  /** Empty: at the checkpoint. */
+  readonly since: string;
+  readonly usesCheckpoints: boolean;
+  /** Seconds; empty: as the server does. */
+  readonly checkpointSeconds: string;
+  /** Empty: none. */
+  readonly proxy: string;
 }
 
 const NO_ENDPOINT: EndpointValues = { kind: 'local', database: '', url: '', name: '', password: '' };
@@ -36,6 +47,12 @@ export const NO_VALUES: FormValues = {
   which: 'all',
   selector: '{\n  "type": "note"\n}',
   ids: '',
+  filter: '',
+  filterParameters: '',
+  since: '',
+  usesCheckpoints: true,
+  checkpointSeconds: '',
+  proxy: '',
 };
 
 /** Other servers of the family reach their own databases by address only, with a name and a password. */
@@ -50,8 +67,33 @@ export function whyIncomplete(values: FormValues): string | undefined {
   if (JSON.stringify(toEndpoint(values.source)) === JSON.stringify(toEndpoint(values.target))) {
     return 'The source and the target are the same.';
   }
-  if (values.which === 'selector') return whyNoSelector(values.selector);
-  return values.which === 'ids' && idsOf(values.ids).length === 0 ? 'Name at least one document.' : undefined;
+  return whyNoSelection(values) ?? whyBadOption(values);
+}
+
+function whyNoSelection({ which, selector, ids, filter, filterParameters }: FormValues): string | undefined {
+  if (which === 'selector') return whyNoSelector(selector);
+  if (which === 'ids' && idsOf(ids).length === 0) return 'Name at least one document.';
+  return which === 'filter' ? (whyNoFilter(filter) ?? whyBadParameters(filterParameters)) : undefined;
+}
+
+/** Why the name of a filter function can't be used. Those that begin with `_` belong to the server. */
+export function whyNoFilter(filter: string): string | undefined {
+  if (filter === '') return 'Name the filter function.';
+  return /^_|^[^/]+\/[^/]+$/.test(filter) ? undefined : 'A filter function is named like design/name.';
+}
+
+export function whyBadParameters(text: string): string | undefined {
+  const bad = linesOf(text).find((line) => !/^[^=\s][^=]*=/.test(line));
+  return bad === undefined ? undefined : `A parameter of the filter is like name=value, and “${bad}” is not.`;
+}
+
+function whyBadOption({ checkpointSeconds, proxy }: FormValues): string | undefined {
+  if (checkpointSeconds !== '' && !(Number(checkpointSeconds) > 0)) {
+    return 'The time between two checkpoints must be a number of seconds above 0.';
+  }
+  return proxy !== '' && !(/^(https?|socks5):\/\/[^/]/.test(proxy) && URL.canParse(proxy))
+    ? 'The address of the proxy must be like http://proxy.example.org:3128 or socks5://….'
+    : undefined;
 }
 
 function whyNoEndpoint({ kind, database, url, name, password }: EndpointValues, which: string): string | undefined {
@@ -82,13 +124,32 @@ export function membersOf(values: FormValues): JsonObject {
     ...(isContinuous && { continuous: true }),
     ...(createTarget && { create_target: true }),
     ...selectionOf(values),
+    ...optionsOf(values),
     ...(isDocument && rightsOfDocument()),
   };
 }
 
-function selectionOf({ which, selector, ids }: FormValues): JsonObject {
+function selectionOf({ which, selector, ids, filter, filterParameters }: FormValues): JsonObject {
   if (which === 'selector') return { selector: JSON.parse(selector) };
-  return which === 'ids' ? { doc_ids: idsOf(ids) } : {};
+  if (which === 'ids') return { doc_ids: idsOf(ids) };
+  if (which !== 'filter') return {};
+  const pairs = linesOf(filterParameters).map((line) => {
+    const at = line.indexOf('=');
+    return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+  });
+  return { filter, ...(pairs.length > 0 && { query_params: Object.fromEntries(pairs) }) };
+}
+
+/** What differs from what the server does anyway. */
+function optionsOf({ since, usesCheckpoints, checkpointSeconds, proxy }: FormValues): JsonObject {
+  const seq = /^\d+$/.test(since) ? Number(since) : since;
+  return {
+    ...(since !== '' && { since_seq: seq }),
+    ...(!usesCheckpoints && { use_checkpoints: false }),
+    ...(usesCheckpoints &&
+      checkpointSeconds !== '' && { checkpoint_interval: Math.round(Number(checkpointSeconds) * 1000) }),
+    ...(proxy !== '' && { proxy }),
+  };
 }
 
 /** Admins' documents have all rights without it. */
@@ -109,9 +170,14 @@ function toEndpoint({ kind, database, url, name, password }: EndpointValues): Js
 
 /** The server decodes them. */
 function idsOf(text: string): readonly string[] {
+  return linesOf(text).map((line) => line.replace(/%(?=[0-9a-f]{2})/gi, '%25'));
+}
+
+/** Without empty ones, and without spaces around them. */
+function linesOf(text: string): readonly string[] {
   return text
     .split('\n')
-    .map((line) => line.trim().replace(/%(?=[0-9a-f]{2})/gi, '%25'))
+    .map((line) => line.trim())
     .filter((line) => line !== '');
 }
 

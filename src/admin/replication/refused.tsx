@@ -1,3 +1,4 @@
+import { Absent } from '../components/absent.tsx';
 import { formatCount, formatMany } from '../components/format.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { hrefOf } from '../page/router.ts';
@@ -15,7 +16,10 @@ interface RefusedTableProps {
 
 /** Documents that could not be copied: which, why, and a retry. */
 export function RefusedTable({ refused, count, source, retry }: RefusedTableProps) {
-  const why = server.value?.isSettee === true ? undefined : 'This server has no way to retry refused documents.';
+  const why =
+    server.value?.isSettee === true
+      ? undefined
+      : 'This server has no way to retry refused documents: write them again at the source.';
   return (
     <section class="refused" aria-label="Refused documents">
       <header class="tool-row">
@@ -28,7 +32,8 @@ export function RefusedTable({ refused, count, source, retry }: RefusedTableProp
       <p class="muted">
         They are skipped, and everything else is copied. Mend the reason at the source or at the target, then retry.
       </p>
-      <table class="table card-table">
+      {refused.length === 0 && <Absent>This server counts them, and does not say which they are.</Absent>}
+      <table class="table card-table" hidden={refused.length === 0}>
         <thead>
           <tr>
             <th scope="col">Document</th>
@@ -52,7 +57,7 @@ export function RefusedTable({ refused, count, source, retry }: RefusedTableProp
           ))}
         </tbody>
       </table>
-      {count > refused.length && (
+      {refused.length > 0 && count > refused.length && (
         <p class="muted">
           The server remembers the first {formatCount(refused.length)}. A retry looks for the others at the source.
         </p>

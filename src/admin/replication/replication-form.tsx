@@ -1,12 +1,14 @@
 /** A form for a replication: a document of `_replicator`, or a request. */
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { listDatabases } from '../server/databases.ts';
+import { Check, Choice } from './choices.tsx';
+import { DocumentSelection, type PartProps } from './document-selection.tsx';
 import { EndpointFields } from './endpoint-fields.tsx';
-import { type FormValues, NO_VALUES, whyIncomplete, whyNoSelector } from './form-values.ts';
+import { type FormValues, NO_VALUES, whyIncomplete } from './form-values.ts';
+import { MoreOptions } from './more-options.tsx';
 import { reviewStart } from './start-replication.ts';
 
 /** What was typed: it stays while the user looks at something else. */
@@ -52,8 +54,9 @@ export function ReplicationForm() {
             onChange={(target) => change({ target })}
           />
         </div>
-        <Selection values={values} change={change} />
+        <DocumentSelection values={values} change={change} />
         <How values={values} change={change} lacksTarget={lacksTarget(values, databases)} />
+        <MoreOptions values={values} change={change} />
         <ErrorNote failure={failure} />
         {why !== undefined && (
           <p class="muted" role="status">
@@ -71,64 +74,6 @@ export function ReplicationForm() {
 function lacksTarget({ target, createTarget }: FormValues, databases: readonly string[]): boolean {
   const { kind, database } = target;
   return kind === 'local' && database !== '' && !createTarget && databases.length > 0 && !databases.includes(database);
-}
-
-interface PartProps {
-  readonly values: FormValues;
-  readonly change: (part: Partial<FormValues>) => void;
-}
-
-const SELECTIONS = [
-  { which: 'all', label: 'All' },
-  { which: 'selector', label: 'Those that match a selector' },
-  { which: 'ids', label: 'Those with these ids' },
-] as const;
-
-function Selection({ values, change }: PartProps) {
-  const { which, selector, ids } = values;
-  const why = which === 'selector' ? whyNoSelector(selector) : undefined;
-  return (
-    <fieldset>
-      <legend>Documents</legend>
-      <div class="choice-row">
-        {SELECTIONS.map((one) => (
-          <Choice
-            key={one.which}
-            group="documents"
-            isChosen={which === one.which}
-            choose={() => change({ which: one.which })}
-          >
-            {one.label}
-          </Choice>
-        ))}
-      </div>
-      {which === 'selector' && (
-        <>
-          <label class="field">
-            <span>Selector</span>
-            <textarea
-              rows={5}
-              spellcheck={false}
-              value={selector}
-              onInput={(event) => change({ selector: event.currentTarget.value })}
-            />
-          </label>
-          {why !== undefined && <p class="field-error">{why}</p>}
-        </>
-      )}
-      {which === 'ids' && (
-        <label class="field">
-          <span>Ids, one on each line</span>
-          <textarea
-            rows={5}
-            spellcheck={false}
-            value={ids}
-            onInput={(event) => change({ ids: event.currentTarget.value })}
-          />
-        </label>
-      )}
-    </fieldset>
-  );
 }
 
 function How({ values, change, lacksTarget: isTargetMissing }: PartProps & { readonly lacksTarget: boolean }) {
@@ -165,36 +110,5 @@ function How({ values, change, lacksTarget: isTargetMissing }: PartProps & { rea
         </label>
       )}
     </fieldset>
-  );
-}
-
-interface ChoiceProps {
-  readonly group: string;
-  readonly isChosen: boolean;
-  readonly choose: () => void;
-  readonly children: ComponentChildren;
-}
-
-function Choice({ group, isChosen, choose, children }: ChoiceProps) {
-  return (
-    <label class="choice">
-      <input type="radio" name={group} checked={isChosen} onChange={choose} />
-      <span>{children}</span>
-    </label>
-  );
-}
-
-interface CheckProps {
-  readonly isOn: boolean;
-  readonly set: (on: boolean) => void;
-  readonly children: ComponentChildren;
-}
-
-function Check({ isOn, set, children }: CheckProps) {
-  return (
-    <label class="choice">
-      <input type="checkbox" checked={isOn} onChange={(event) => set(event.currentTarget.checked)} />
-      <span>{children}</span>
-    </label>
   );
 }

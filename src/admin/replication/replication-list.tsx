@@ -1,13 +1,15 @@
 /** Every replication of the server: those that documents ask for, those of requests, and what this page requested. */
 import { useMemo, useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
+import { NeedsAdmin } from '../components/needs-admin.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { goTo, hrefOf } from '../page/router.ts';
 import { listReplications, MOST_LISTED, type ReplicationState } from '../server/replications.ts';
-import { isAdmin, session } from '../server/session.ts';
+import { isAdmin } from '../server/session.ts';
 import { OwnRequests } from './own-requests.tsx';
 
 const EVERY_MS = 4_000;
@@ -22,18 +24,16 @@ export function ReplicationList() {
           <Icon name="plus" /> New replication
         </WriteButton>
       </header>
-      {isAdmin.value ? <AllReplications /> : <NoRights />}
+      {isAdmin.value ? (
+        <AllReplications />
+      ) : (
+        <NeedsAdmin
+          what="the list of replications"
+          otherwise="You can still start one: it reads and writes with your rights."
+        />
+      )}
       <OwnRequests />
     </section>
-  );
-}
-
-function NoRights() {
-  return (
-    <p class="note">
-      Only admins can list replications. <a href="#/login">Log in as an admin</a> to see them. You can still start one:
-      it reads and writes with your rights.
-    </p>
   );
 }
 
@@ -41,8 +41,9 @@ function AllReplications() {
   const [most, setMost] = useState(MOST_LISTED);
   const [filter, setFilter] = useState('');
   const [onlyBad, setOnlyBad] = useState(false);
-  const load = (signal: AbortSignal) => listReplications(signal, most);
-  const { value, failure, reload } = useLoaded(load, [session.value.name, most], EVERY_MS);
+  const load = async (signal: AbortSignal) => ({ list: await listReplications(signal, most) });
+  const { value: loaded, failure, reload } = useLoaded(load, [most], EVERY_MS);
+  const value = loaded?.list;
   const shown = useMemo(
     () => (value ?? []).filter((one) => matches(one, filter) && (!onlyBad || needsAttention(one))),
     [value, filter, onlyBad],
@@ -51,6 +52,12 @@ function AllReplications() {
   return (
     <>
       <ErrorNote failure={failure} retry={reload} />
+      {loaded !== undefined && value === undefined && (
+        <Absent>
+          This server has neither _scheduler nor _active_tasks, so it does not say what replicates. Below is what this
+          page has requested.
+        </Absent>
+      )}
       {value?.length === 0 && (
         <p class="empty">
           Nothing replicates. A replication copies documents, with their conflicts and deletions, from one database to

@@ -6,11 +6,13 @@ import { objectOf } from '../server/replications.ts';
 const HIDDEN = 'PASSWORD';
 const SECRET_MEMBERS = new Set(['password', 'consumer_secret', 'token', 'token_secret']);
 const ENDPOINTS = ['source', 'target'] as const;
+const PROXIES = ['proxy', 'source_proxy', 'target_proxy'] as const;
 
 /** The same members, with `PASSWORD` in the places of passwords, tokens and the values of headers. */
 export function maskSecrets(members: JsonObject): JsonObject {
   const masked: Record<string, Json | undefined> = { ...members };
   for (const name of ENDPOINTS) if (name in members) masked[name] = maskEndpoint(members[name]);
+  for (const name of PROXIES) if (typeof masked[name] === 'string') masked[name] = maskUrl(masked[name]);
   return masked;
 }
 
@@ -55,5 +57,5 @@ function maskUrl(text: string): string {
 }
 
 function urlIn(text: string): URL | undefined {
-  return /^https?:/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  return /^(https?|socks5):/i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
 }

@@ -46,9 +46,12 @@ async function sendRequest(members: JsonObject): Promise<void> {
 
 function effectsOf(values: FormValues, members: JsonObject, needsDatabase: boolean): readonly string[] {
   const { isDocument, isContinuous, createTarget, which } = values;
-  const what = { all: 'All documents', selector: 'The documents that match the selector', ids: 'The named documents' }[
-    which
-  ];
+  const what = {
+    all: 'All documents',
+    selector: 'The documents that match the selector',
+    ids: 'The named documents',
+    filter: `What the filter function ${values.filter} passes`,
+  }[which];
   const [source, target] = [describeEndpoint(members.source), describeEndpoint(members.target)];
   return [
     `${what} of ${source}, with their conflicts, deletions and attachments, are copied to ${target}, as far as it lacks them. Nothing is removed from ${source}.`,
@@ -56,8 +59,17 @@ function effectsOf(values: FormValues, members: JsonObject, needsDatabase: boole
     isContinuous
       ? `It goes on with each change until ${isDocument ? 'the document is deleted' : 'it is cancelled or the server stops'}.`
       : 'It ends when everything is copied.',
+    ...optionEffects(values),
     ...(needsDatabase ? ['The database _replicator does not exist yet, and is created first.'] : []),
     ...(hasSecrets(members) ? [passwordEffect(isDocument)] : []),
+  ];
+}
+
+function optionEffects({ since, usesCheckpoints, proxy }: FormValues): readonly string[] {
+  return [
+    ...(since === '' ? [] : [`Changes of the source up to ${since} are skipped, whatever was copied before.`]),
+    ...(usesCheckpoints ? [] : ['Nothing remembers how far it came: each start compares all changes again.']),
+    ...(proxy === '' ? [] : ['Connections to other servers go through the proxy.']),
   ];
 }
 

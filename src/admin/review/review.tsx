@@ -28,6 +28,8 @@ export interface Review {
   /** The label of the button. Default: Apply. */
   readonly action?: string;
   readonly needsAdmin?: boolean;
+  /** Only admins of this database may do it. */
+  readonly adminOf?: string;
   /** Runs it. What it throws is shown, and the dialog stays. */
   readonly apply: () => Promise<void>;
 }
@@ -45,7 +47,17 @@ export function ReviewDialog() {
 }
 
 function OpenReview({ of }: { readonly of: Review }) {
-  const { title, effects, requests, changes = [], typedName, action = 'Apply', needsAdmin = false, apply } = of;
+  const {
+    title,
+    effects,
+    requests,
+    changes = [],
+    typedName,
+    action = 'Apply',
+    needsAdmin = false,
+    adminOf,
+    apply,
+  } = of;
   const [typed, setTyped] = useState('');
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isRunning, setRunning] = useState(false);
@@ -78,6 +90,7 @@ function OpenReview({ of }: { readonly of: Review }) {
           <WriteButton
             class={typedName === undefined ? 'primary' : 'danger'}
             needsAdmin={needsAdmin}
+            adminOf={adminOf}
             why={whyNot}
             onClick={() => void run()}
           >

@@ -1,5 +1,6 @@
 /** Who may do what with a database. */
 import { useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
@@ -7,7 +8,8 @@ import { WriteButton } from '../components/write-button.tsx';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
 import { review } from '../review/review.tsx';
 import { ask } from '../server/client.ts';
-import { session } from '../server/session.ts';
+import { whyNoDatabaseAdmin } from '../server/rights.ts';
+import { isMissingEndpoint } from '../server/session.ts';
 import { NameList } from './name-list.tsx';
 import {
   adminsText,
@@ -30,11 +32,8 @@ const MEANINGS: Readonly<Record<ListName, string>> = {
 };
 
 export function Security({ database }: DatabaseScreenProps) {
-  const { value, failure, reload } = useLoaded(
-    (signal) => readSecurity(database, signal),
-    [database, session.value.name],
-  );
-  const { value: needsLogin } = useLoaded(readNeedsLogin, [session.value.name]);
+  const { value, failure, reload } = useLoaded((signal) => readSecurity(database, signal), [database]);
+  const { value: needsLogin } = useLoaded(readNeedsLogin, []);
   const [edited, setEdited] = useState<SecurityObject | undefined>(undefined);
   const shown = edited ?? value;
   const done = () => {
@@ -43,7 +42,15 @@ export function Security({ database }: DatabaseScreenProps) {
   };
   return (
     <section class="security">
-      <ErrorNote failure={failure} retry={reload} />
+      {isMissingEndpoint(failure) ? (
+        <Absent>
+          This server has no _security: everyone who reaches it can read and write all databases, unless something in
+          front of it decides otherwise.
+        </Absent>
+      ) : (
+        <ErrorNote failure={failure} retry={reload} />
+      )}
+      {whyNoDatabaseAdmin(database) !== undefined && <p class="note">{whyNoDatabaseAdmin(database)}</p>}
       {value !== undefined && <Now security={value} needsLogin={needsLogin} isSystem={database.startsWith('_')} />}
       {shown !== undefined &&
         LISTS.map((list) => (
@@ -72,7 +79,11 @@ export function Security({ database }: DatabaseScreenProps) {
             <strong>Not stored yet.</strong> After the change: {readersText(edited, needsLogin)} {adminsText(edited)}
           </p>
           <div class="tool-row">
-            <WriteButton class="primary" onClick={() => reviewSecurity({ database, value, edited, needsLogin, done })}>
+            <WriteButton
+              class="primary"
+              adminOf={database}
+              onClick={() => reviewSecurity({ database, value, edited, needsLogin, done })}
+            >
               Review the change
             </WriteButton>
             <button type="button" onClick={() => setEdited(undefined)}>
@@ -131,6 +142,7 @@ function reviewSecurity({ database, value, edited, needsLogin, done }: ChangeOfS
       { name: '_security', before: JSON.stringify(value.stored, null, 2), after: JSON.stringify(json, null, 2) },
     ],
     requests: [{ method: 'PUT', path, json: JSON.stringify(json) }],
+    adminOf: database,
     apply: async () => {
       await ask('PUT', path, { json });
       done();

@@ -1,5 +1,6 @@
 /** What every server of the family does, as requests in a database of their own. */
-import { ask, exchange, type JsonObject, pathOf } from '../server/client.ts';
+import { ask, exchange, type JsonObject, pathOf, ServerError } from '../server/client.ts';
+import { absentEndpoint } from '../server/refusals.ts';
 
 export interface Check {
   readonly name: string;
@@ -10,10 +11,14 @@ export interface Check {
 /** What one check found. */
 export interface CheckResult {
   readonly name: string;
-  /** Undefined: it passed. */
-  readonly problem: string | undefined;
+  readonly outcome: 'passed' | 'failed' | 'absent';
+  /** Empty: it passed. */
+  readonly problem: string;
   readonly tookMs: number;
 }
+
+/** The server does not have what the check is about. */
+export class AbsentError extends Error {}
 
 /** Sends a request to the database, and returns the status and the JSON. */
 async function send(
@@ -25,7 +30,11 @@ async function send(
   const path = rest === '' ? pathOf(database) : `${pathOf(database)}${rest}`;
   const request = { method, path, json: json === undefined ? undefined : JSON.stringify(json) };
   const { status, text } = await exchange(request);
-  return { status, json: parse(text) };
+  const answer = parse(text);
+  const failure = new ServerError(status, `${answer['error']}`, `${answer['reason']}`, request);
+  const endpoint = rest.startsWith('/_') ? absentEndpoint(failure) : undefined;
+  if (endpoint !== undefined) throw new AbsentError(`This server has no ${endpoint}.`);
+  return { status, json: answer };
 }
 
 function parse(text: string): JsonObject {
@@ -37,8 +46,17 @@ function parse(text: string): JsonObject {
 }
 
 function expectSame(what: string, found: unknown, expected: unknown): void {
-  const [seen, wanted] = [JSON.stringify(found), JSON.stringify(expected)];
+  const [seen, wanted] = [textOf(found), textOf(expected)];
   if (seen !== wanted) throw new Error(`${what} is ${seen}, expected ${wanted}.`);
+}
+
+/** JSON with the members of objects in the order of their names: servers have them in any order. */
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_name, one: unknown) =>
+    typeof one === 'object' && one !== null && !Array.isArray(one)
+      ? Object.fromEntries(Object.entries(one).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : one,
+  );
 }
 
 async function store(database: string, id: string, json: JsonObject): Promise<string> {

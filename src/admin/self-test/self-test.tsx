@@ -2,15 +2,19 @@
 import { useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
+import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
-import { ask, pathOf, ServerError } from '../server/client.ts';
-import { CHECKS, type Check, type CheckResult } from './checks.ts';
+import { ServerError } from '../server/client.ts';
+import { AbsentError, CHECKS, type Check, type CheckResult } from './checks.ts';
+import { LeftDatabases } from './left-databases.tsx';
+import { leftDatabases, withScratch } from './scratch.ts';
 import './self-test.css';
 
 export function SelfTest() {
   const [results, setResults] = useState<readonly CheckResult[]>([]);
   const [isRunning, setRunning] = useState(false);
   const [failure, setFailure] = useState<unknown>(undefined);
+  const left = useLoaded(leftDatabases, []);
   const run = async () => {
     setRunning(true);
     setFailure(undefined);
@@ -24,9 +28,10 @@ export function SelfTest() {
       setFailure(error);
     } finally {
       setRunning(false);
+      left.reload();
     }
   };
-  const failed = results.filter(({ problem }) => problem !== undefined).length;
+  const hasFailed = results.some(({ outcome }) => outcome === 'failed');
   return (
     <section>
       <header class="screen-head">
@@ -46,9 +51,10 @@ export function SelfTest() {
         deletes it. Your own databases stay as they are. The requests are in the <a href="#/console">console</a>{' '}
         afterwards.
       </p>
+      <LeftDatabases left={left} isRunning={isRunning} />
       <ErrorNote failure={failure} />
-      <p role="status" class={failed > 0 ? 'bad-text' : undefined}>
-        {summaryOf(results.length, failed, isRunning)}
+      <p role="status" class={hasFailed ? 'bad-text' : undefined}>
+        {summaryOf(results, isRunning)}
       </p>
       <ol class="checks">
         {results.map((result) => (
@@ -59,36 +65,50 @@ export function SelfTest() {
   );
 }
 
-function Result({ result: { name, problem, tookMs } }: { readonly result: CheckResult }) {
+const TAGS = {
+  passed: { kind: 'good', text: 'passed' },
+  failed: { kind: 'bad', text: 'failed' },
+  absent: { kind: 'warn', text: 'not there' },
+} as const;
+
+function Result({ result: { name, outcome, problem, tookMs } }: { readonly result: CheckResult }) {
+  const { kind, text } = TAGS[outcome];
   return (
     <li>
-      <span class={problem === undefined ? 'tag good' : 'tag bad'}>{problem === undefined ? 'passed' : 'failed'}</span>
+      <span class={`tag ${kind}`}>{text}</span>
       <span>{name}</span>
       <span class="muted">{formatCount(Math.round(tookMs))} ms</span>
-      {problem !== undefined && <p class="bad-text">{problem}</p>}
+      {problem !== '' && <p class={outcome === 'failed' ? 'bad-text' : 'muted'}>{problem}</p>}
     </li>
   );
 }
 
-function summaryOf(done: number, failed: number, isRunning: boolean): string {
-  if (done === 0) return isRunning ? 'The first check runs.' : 'Nothing has run yet.';
+function summaryOf(results: readonly CheckResult[], isRunning: boolean): string {
+  if (results.length === 0) return isRunning ? 'The first check runs.' : 'Nothing has run yet.';
+  const count = (wanted: CheckResult['outcome']) => results.filter(({ outcome }) => outcome === wanted).length;
+  const [failed, absent] = [count('failed'), count('absent')];
   const so = isRunning ? ' so far' : '';
-  return failed === 0 ? `All ${done} passed${so}.` : `${failed} of ${done} failed${so}.`;
+  const there = results.length - absent;
+  const missing = absent === 0 ? '' : ` ${absent} ${absent === 1 ? 'is' : 'are'} about what this server does not have.`;
+  return `${failed === 0 ? `All ${there} passed${so}.` : `${failed} of ${there} failed${so}.`}${missing}`;
 }
 
 /** Fails only if the database can't be created or deleted. */
 async function runCheck({ name, run }: Check): Promise<CheckResult> {
-  const database = `self-test-${crypto.randomUUID()}`;
-  await ask('PUT', pathOf(database));
-  const began = performance.now();
-  try {
-    await run(database);
-    return { name, problem: undefined, tookMs: performance.now() - began };
-  } catch (error) {
-    return { name, problem: problemOf(error), tookMs: performance.now() - began };
-  } finally {
-    await ask('DELETE', pathOf(database));
-  }
+  let result: CheckResult = { name, outcome: 'passed', problem: '', tookMs: 0 };
+  await withScratch(async (database) => {
+    const began = performance.now();
+    try {
+      await run(database);
+      result = { ...result, tookMs: performance.now() - began };
+    } catch (error) {
+      // Without a server there is nothing to check.
+      if (error instanceof ServerError && error.status === 0) throw error;
+      const outcome = error instanceof AbsentError ? 'absent' : 'failed';
+      result = { name, outcome, problem: problemOf(error), tookMs: performance.now() - began };
+    }
+  });
+  return result;
 }
 
 function problemOf(error: unknown): string {

@@ -16,9 +16,15 @@ export interface Task {
   readonly task: JsonObject;
 }
 
-export async function readTasks(signal?: AbortSignal): Promise<readonly Task[]> {
-  const tasks = await ask<readonly JsonObject[]>('GET', '_active_tasks', { signal, quiet: true });
-  return tasks.map((task, index) => ({
+/** Undefined if the server has no list of tasks. */
+export async function readTasks(signal?: AbortSignal): Promise<readonly Task[] | undefined> {
+  const tasks = await ask<readonly JsonObject[]>('GET', '_active_tasks', { signal, quiet: true }).catch(
+    (failure: unknown) => {
+      if (!isMissingEndpoint(failure)) throw failure;
+      return undefined;
+    },
+  );
+  return tasks?.map((task, index) => ({
     key: `${textOf(task.pid) ?? index} ${textOf(task.type) ?? ''}`,
     type: textOf(task.type) ?? 'task',
     database: textOf(task.database),

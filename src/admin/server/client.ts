@@ -106,8 +106,10 @@ export interface AskOptions {
 /** Returns the response as it comes, for feeds. Not logged. */
 export async function open(request: ServerRequest, abortSignal: AbortSignal): Promise<Response> {
   const response = await send(request, { signal: abortSignal }).catch((cause: unknown) => {
+    if (!abortSignal.aborted) isReachable.value = false;
     throw unreachable(request, cause);
   });
+  isReachable.value = true;
   if (!response.ok) throw toError(response.status, await response.text(), request);
   return response;
 }
@@ -153,12 +155,15 @@ async function exchangeQuietly(request: ServerRequest, init: RequestInit): Promi
   }
 }
 
+/** Otherwise browsers ask for a password themselves, before the page can say what is missing. */
+const NO_DIALOG = { 'x-svc-www-authenticate': 'Cookie', 'x-couchdb-www-authenticate': 'Cookie' };
+
 function send({ method, path, json, body, headers }: ServerRequest, init: RequestInit): Promise<Response> {
   const type = json === undefined ? {} : { 'content-type': 'application/json' };
   return fetch(new URL(path, base), {
     ...init,
     method,
-    headers: { accept: 'application/json', ...type, ...headers },
+    headers: { accept: 'application/json', ...NO_DIALOG, ...type, ...headers },
     credentials: 'same-origin',
     ...(json === undefined ? body !== undefined && { body } : { body: json }),
   });

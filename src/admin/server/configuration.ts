@@ -9,7 +9,10 @@ const PATHS = ['_config', '_node/_local/_config'] as const;
 
 let known: string | undefined;
 
-/** Returns the path of all settings, of a section, or of one setting. */
+/** The server does not show its settings over HTTP. */
+export class NoConfigurationError extends Error {}
+
+/** Returns the path of all settings, of a section, or of one setting. Fails with `NoConfigurationError` if the server shows none. */
 export async function configurationPath(section?: string, key?: string): Promise<string> {
   known ??= server.value?.isSettee === true ? PATHS[0] : await findPath();
   return [known, ...(section === undefined ? [] : [section]), ...(key === undefined ? [] : [key])]
@@ -35,5 +38,5 @@ async function findPath(): Promise<string> {
       if (!isMissingEndpoint(failure)) throw failure;
     }
   }
-  return PATHS[0];
+  throw new NoConfigurationError('This server does not show its settings over HTTP.');
 }

@@ -1,6 +1,5 @@
 /** The databases of the server, and what is known of each. */
-import { ask, type Json, pathOf } from './client.ts';
-import { isMissingEndpoint } from './session.ts';
+import { ask, type Json, pathOf, ServerError } from './client.ts';
 
 export interface DatabaseInfo {
   readonly name: string;
@@ -51,12 +50,16 @@ async function someInfos(keys: readonly string[], signal?: AbortSignal): Promise
     const entries = await ask<readonly Entry[]>('POST', '_dbs_info', { json: { keys }, signal, quiet: true });
     return entries.map(({ key, info }) => toInfo(key, info));
   } catch (failure) {
-    if (!isMissingEndpoint(failure)) throw failure;
+    // Servers without it, and those that answer it to admins only, say the same database by database.
+    if (!(failure instanceof ServerError) || failure.status === 0) throw failure;
     return Promise.all(
       keys.map((name) =>
         ask<InfoMembers>('GET', pathOf(name), { signal, quiet: true }).then(
           (info) => toInfo(name, info),
-          () => toInfo(name, undefined),
+          (reason: unknown) => {
+            if (!(reason instanceof ServerError) || reason.status === 0) throw reason;
+            return toInfo(name, undefined);
+          },
         ),
       ),
     );

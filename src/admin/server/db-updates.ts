@@ -35,7 +35,10 @@ export async function* linesOf(response: Response): AsyncGenerator<string> {
   let rest = '';
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) return;
+    if (done) {
+      if (rest.trim() !== '') yield rest;
+      return;
+    }
     const lines = (rest + value).split('\n');
     rest = lines.pop() ?? '';
     for (const line of lines) if (line.trim() !== '') yield line;

@@ -2,6 +2,7 @@
 import { type JsonEntry, type JsonTree, memberOf, nameOf, parseJson, stringOf } from '../json/json-tree.ts';
 import { printPretty } from '../json/print-json.ts';
 import { ask, exchange, type JsonObject, parseResponse, pathOf } from './client.ts';
+import { isMissingEndpoint } from './session.ts';
 
 export interface StoredDocument {
   readonly id: string;
@@ -88,6 +89,16 @@ export function attachmentPath(database: string, id: string, name: string): stri
 
 /** Returns an id for a new document. */
 export async function newId(): Promise<string> {
-  const { uuids } = await ask<{ readonly uuids: readonly string[] }>('GET', '_uuids', { quiet: true });
-  return uuids[0] ?? crypto.randomUUID();
+  try {
+    const { uuids } = await ask<{ readonly uuids: readonly string[] }>('GET', '_uuids', { quiet: true });
+    return uuids[0] ?? madeId();
+  } catch (failure) {
+    if (!isMissingEndpoint(failure)) throw failure;
+    return madeId();
+  }
+}
+
+/** As servers make them. */
+function madeId(): string {
+  return crypto.randomUUID().replaceAll('-', '');
 }

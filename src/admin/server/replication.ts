@@ -76,7 +76,7 @@ async function listed(path: string, signal?: AbortSignal): Promise<JsonObject | 
 /** Older servers have no list of jobs, only one of tasks. */
 async function fromList({ docId, jobId }: ReplicationName, signal?: AbortSignal) {
   const all = await listReplications(signal);
-  const state = all.find((one) => (docId === undefined ? one.replicationId === jobId : one.docId === docId));
+  const state = all?.find((one) => (docId === undefined ? one.replicationId === jobId : one.docId === docId));
   if (state === undefined) return undefined;
   return { ...toDetails({ info: state.info }, undefined), state, hasJob: true };
 }

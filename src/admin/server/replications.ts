@@ -28,7 +28,11 @@ const PER_PAGE = 100;
 /** The list is cut after so many documents and jobs, unless more are wanted. */
 export const MOST_LISTED = 1_000;
 
-export async function listReplications(signal?: AbortSignal, most = MOST_LISTED): Promise<readonly ReplicationState[]> {
+/** Undefined if the server has no list of them. */
+export async function listReplications(
+  signal?: AbortSignal,
+  most = MOST_LISTED,
+): Promise<readonly ReplicationState[] | undefined> {
   try {
     const [docs, jobs] = await Promise.all([
       allPages('_scheduler/docs', 'docs', most, signal),
@@ -66,10 +70,15 @@ async function allPages(
 }
 
 /** Older servers have only their list of tasks. */
-async function tasksAsReplications(signal?: AbortSignal): Promise<readonly ReplicationState[]> {
-  const tasks = await ask<readonly JsonObject[]>('GET', '_active_tasks', { signal, quiet: true });
+async function tasksAsReplications(signal?: AbortSignal): Promise<readonly ReplicationState[] | undefined> {
+  const tasks = await ask<readonly JsonObject[]>('GET', '_active_tasks', { signal, quiet: true }).catch(
+    (failure: unknown) => {
+      if (!isMissingEndpoint(failure)) throw failure;
+      return undefined;
+    },
+  );
   return tasks
-    .filter(({ type }) => type === 'replication')
+    ?.filter(({ type }) => type === 'replication')
     .map((task) => toState({ ...task, state: 'running', info: task }, undefined));
 }
 

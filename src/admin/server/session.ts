@@ -8,6 +8,8 @@ export interface Session {
   readonly roles: readonly string[];
   /** How the server found out: `cookie`, `default`, … */
   readonly authenticated: string | undefined;
+  /** False: the server has no accounts, so that everyone may do everything. */
+  readonly hasAccounts: boolean;
 }
 
 export interface ServerInfo {
@@ -16,7 +18,7 @@ export interface ServerInfo {
   readonly isSettee: boolean;
 }
 
-export const session = signal<Session>({ name: null, roles: [], authenticated: undefined });
+export const session = signal<Session>({ name: null, roles: [], authenticated: undefined, hasAccounts: true });
 export const server = signal<ServerInfo | undefined>(undefined);
 /** The user may do everything: an admin, or anyone as long as there is no admin. */
 export const isAdmin = computed(() => session.value.roles.includes('_admin'));
@@ -26,15 +28,21 @@ export const isAdminParty = computed(() => isAdmin.value && session.value.name =
 /** Every control that writes is off. */
 export const isReadOnly = signal(localStorage.getItem('settee-utils/read-only') === 'true');
 
+/** The server's settings have switched it on, and the user has not chosen. */
+const isReadOnlyByServer = signal(false);
+
 export function setReadOnly(value: boolean): void {
   isReadOnly.value = value;
+  isReadOnlyByServer.value = false;
   localStorage.setItem('settee-utils/read-only', `${value}`);
 }
 
 /** Why the user can't write; undefined if nothing is known against it. */
-export const whyNoWrites = computed(() =>
-  isReadOnly.value ? 'Read-only mode is on. Switch it off at the bottom of the menu.' : undefined,
-);
+export const whyNoWrites = computed(() => {
+  if (!isReadOnly.value) return undefined;
+  const by = isReadOnlyByServer.value ? ': this server’s setting utils/read_only says so' : '';
+  return `Read-only mode is on${by}. Switch it off at the bottom of the menu.`;
+});
 /** Why the user can't do what only admins can; undefined if nothing is known against it. */
 export const whyNoAdmin = computed(() => {
   if (whyNoWrites.value !== undefined) return whyNoWrites.value;
@@ -45,16 +53,30 @@ export const whyNoAdmin = computed(() => {
 });
 
 export async function loadSession(): Promise<void> {
+  session.value = await readSession().catch((failure: unknown) => {
+    if (!isMissingEndpoint(failure)) throw failure;
+    return { name: null, roles: ['_admin'], authenticated: undefined, hasAccounts: false };
+  });
+}
+
+async function readSession(): Promise<Session> {
   const { userCtx, info } = await ask<{ userCtx?: JsonObject; info?: JsonObject }>('GET', '_session', { quiet: true });
   const roles = Array.isArray(userCtx?.roles) ? userCtx.roles.map(String) : [];
   const name = typeof userCtx?.name === 'string' ? userCtx.name : null;
   const authenticated = typeof info?.authenticated === 'string' ? info.authenticated : undefined;
-  session.value = { name, roles, authenticated };
+  return { name, roles, authenticated, hasAccounts: true };
 }
 
+interface Welcome {
+  readonly vendor?: { readonly name?: string };
+  readonly version?: string;
+}
+
+/** What the server is. Those that say nothing to users who are not logged in are asked again after the login. */
 export async function loadServer(): Promise<void> {
-  const welcome = await ask<{ vendor?: { name?: string; version?: string }; version?: string }>('GET', '', {
-    quiet: true,
+  const welcome = await ask<Welcome>('GET', '', { quiet: true }).catch((failure: unknown): Welcome => {
+    if (failure instanceof ServerError && [401, 403].includes(failure.status)) return {};
+    throw failure;
   });
   const product = welcome.vendor?.name ?? 'The server';
   const isSettee = product === 'Settee';
@@ -63,7 +85,9 @@ export async function loadServer(): Promise<void> {
     version: welcome.version ?? '',
     isSettee,
   };
-  if (localStorage.getItem('settee-utils/read-only') === null) isReadOnly.value = await isProduction();
+  if (localStorage.getItem('settee-utils/read-only') !== null) return;
+  isReadOnly.value = await isProduction();
+  isReadOnlyByServer.value = isReadOnly.value;
 }
 
 /** Whether the server's settings say that the page begins in read-only mode. Other servers have no such file. */
@@ -81,6 +105,7 @@ async function isProduction(): Promise<boolean> {
 export async function logIn(name: string, password: string): Promise<void> {
   // Not logged: the body contains the password.
   await ask('POST', '_session', { json: { name, password }, quiet: true });
+  await loadServer();
   await loadSession();
 }
 

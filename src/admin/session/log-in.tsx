@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
-import { goTo } from '../page/router.ts';
+import { route } from '../page/router.ts';
 import { logIn, session } from '../server/session.ts';
 
 export function LogIn() {
@@ -14,7 +15,7 @@ export function LogIn() {
     setFailure(undefined);
     try {
       await logIn(name, password);
-      goTo([]);
+      location.hash = returnAddress();
     } catch (error) {
       setFailure(error);
     } finally {
@@ -27,6 +28,9 @@ export function LogIn() {
         <h1>Log in</h1>
       </header>
       {session.value.name !== null && <p>You are logged in as {session.value.name}.</p>}
+      {!session.value.hasAccounts && (
+        <Absent>This server has no _session, so it has no accounts: everyone who reaches it may do everything.</Absent>
+      )}
       <ErrorNote failure={failure} />
       <form class="form" onSubmit={(event) => void submit(event)}>
         <label class="field">
@@ -56,4 +60,10 @@ export function LogIn() {
       </form>
     </section>
   );
+}
+
+/** The screen that needed another user. */
+function returnAddress(): string {
+  const to = route.value.query.get('to') ?? '';
+  return to.startsWith('#/') && !to.startsWith('#/login') ? to : '#/';
 }

@@ -78,7 +78,7 @@ svc_httpd_auth/min_iterations | 100 | now | | Users whose password was hashed wi
 svc_httpd_auth/pbkdf2_prf | sha | now | sha, sha256, sha512 | Hash function for passwords. All servers of the family accept sha.
 svc_httpd_auth/proxy_use_secret | false | now | true, false | Whether proxies that authenticate need a token.
 svc_httpd_auth/public_fields | | now | | Members of user documents that everyone may read if users_db_public is true.
-svc_httpd_auth/require_valid_user | false | now | true, false | Whether everyone has to log in, except for _up and _session.
+svc_httpd_auth/require_valid_user | false | now | true, false | Whether everyone has to log in, except for _up, _session and this page.
 svc_httpd_auth/require_valid_user_except_for_up | false | now | true, false | The same, under the name that servers of the family use.
 svc_httpd_auth/same_site | lax | now | lax, strict, none | From whose pages browsers send the session cookie: lax and strict the same site, none all.
 svc_httpd_auth/secret | | now | | Signs sessions and proxy tokens. A change ends all sessions.

@@ -1,14 +1,16 @@
 /** All settings of the server, by section: what they mean, and how they are changed. */
 import { useMemo, useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
+import { NeedsAdmin } from '../components/needs-admin.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
 import { ask } from '../server/client.ts';
-import { type Configuration, readConfiguration } from '../server/configuration.ts';
-import { isAdmin, server, session, whyNoAdmin } from '../server/session.ts';
+import { type Configuration, NoConfigurationError, readConfiguration } from '../server/configuration.ts';
+import { isAdmin, server } from '../server/session.ts';
 import { AddSetting } from './add-setting.tsx';
 import { type DoneChange, doneChanges, reviewUndo, type Setting } from './edit-setting.ts';
 import { explain, isSecret, knownNames } from './explain.ts';
@@ -27,11 +29,7 @@ export function Settings() {
           </WriteButton>
         )}
       </header>
-      {isAdmin.value ? (
-        <AllSettings />
-      ) : (
-        <p class="note">The settings: {whyNoAdmin.value ?? 'only admins see them.'}</p>
-      )}
+      {isAdmin.value ? <AllSettings /> : <NeedsAdmin what="the settings of the server" />}
     </section>
   );
 }
@@ -40,10 +38,11 @@ function AllSettings() {
   const [filter, setFilter] = useState('');
   const [isOnlyChanged, setOnlyChanged] = useState(false);
   const hasDefaults = server.value?.isSettee === true;
-  const { value, failure, reload } = useLoaded(readConfiguration, [session.value.name]);
+  const { value, failure, reload } = useLoaded(readConfiguration, []);
   const all = useMemo(() => (value === undefined ? undefined : toSettings(value, hasDefaults)), [value, hasDefaults]);
   const shown = all?.filter((one) => isWanted(one, filter) && (!isOnlyChanged || isChanged(one)));
   const sections = [...new Set(shown?.map(({ section }) => section))];
+  if (failure instanceof NoConfigurationError) return <Absent>{failure.message}</Absent>;
   return (
     <>
       <ErrorNote failure={failure} retry={reload} />

@@ -24,6 +24,7 @@ export function Storage({ database }: DatabaseScreenProps) {
         {info !== undefined && <Sizes info={info} />}
         <div class="tool-row">
           <WriteButton
+            adminOf={database}
             why={info?.isCompacting === true ? 'A compaction is running.' : undefined}
             onClick={() => compact(database, info, reload)}
           >
@@ -75,6 +76,7 @@ function compact(database: string, info: DatabaseInfo | undefined, done: () => v
     ],
     requests: [{ method: 'POST', path, json: '{}' }],
     action: 'Compact',
+    adminOf: database,
     apply: async () => {
       await ask('POST', path, { json: {} });
       done();

@@ -1,6 +1,7 @@
 /** The accounts of the server: admins in its settings, users as documents. */
 import { ask, type JsonObject, pathOf, type ServerRequest, withQuery } from '../server/client.ts';
 import { configurationPath, readSection } from '../server/configuration.ts';
+import { session } from '../server/session.ts';
 
 const PREFIX = 'org.couchdb.user:';
 const AFTER_ALL = '\ufff0';
@@ -25,6 +26,7 @@ export async function listAdmins(signal: AbortSignal): Promise<readonly string[]
 
 /** The name of the database that holds the users. */
 export async function usersDatabase(signal?: AbortSignal): Promise<string> {
+  if (!session.value.hasAccounts) return '_users';
   const { info } = await ask<{ info?: JsonObject }>('GET', '_session', { signal, quiet: true });
   return typeof info?.authentication_db === 'string' ? info.authentication_db : '_users';
 }

@@ -1,5 +1,6 @@
 /** The admins of the server, who may do everything. */
 import { useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
@@ -7,13 +8,13 @@ import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
 import { ask } from '../server/client.ts';
-import { configurationPath } from '../server/configuration.ts';
+import { configurationPath, NoConfigurationError } from '../server/configuration.ts';
 import { isAdminParty, loadSession, logIn, server, session } from '../server/session.ts';
 import { AccountForm, type Filled } from './account-form.tsx';
 import { adminRequest, listAdmins, sendSecret } from './accounts.ts';
 
 export function Admins() {
-  const { value: names, failure, reload } = useLoaded(listAdmins, [session.value.name]);
+  const { value: names, failure, reload } = useLoaded(listAdmins, []);
   /** A name: its password is changed. Null: an admin is created. */
   const [edited, setEdited] = useState<string | null | undefined>(undefined);
   const done = () => {
@@ -25,14 +26,18 @@ export function Admins() {
       <header class="screen-head">
         <h2>Admins</h2>
         <span class="spring" />
-        {!isAdminParty.value && (
+        {!isAdminParty.value && names !== undefined && (
           <WriteButton needsAdmin onClick={() => setEdited(null)}>
             <Icon name="plus" /> Create admin
           </WriteButton>
         )}
       </header>
       <p class="muted">They may do everything on this server. They are kept in its settings, with hashed passwords.</p>
-      <ErrorNote failure={failure} retry={reload} />
+      {failure instanceof NoConfigurationError ? (
+        <Absent>{failure.message} Its admins are set where it is started.</Absent>
+      ) : (
+        <ErrorNote failure={failure} retry={reload} />
+      )}
       {names?.length === 0 && isAdminParty.value && <FirstAdmin onDone={done} />}
       {names !== undefined && names.length > 0 && (
         <ul class="account-list">

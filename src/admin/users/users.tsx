@@ -1,14 +1,16 @@
 /** Who may use the server: its admins and its users. */
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
+import { Absent } from '../components/absent.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
+import { NeedsAdmin } from '../components/needs-admin.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
 import { ask, ServerError } from '../server/client.ts';
-import { isAdmin, session, whyNoAdmin } from '../server/session.ts';
+import { isAdmin, session } from '../server/session.ts';
 import { AccountForm } from './account-form.tsx';
 import { listUsers, newUser, sendSecret, type UserAccount, userPath, userRequest, usersDatabase } from './accounts.ts';
 import { Admins } from './admins.tsx';
@@ -19,21 +21,26 @@ import './users.css';
 const PER_PAGE = 50;
 
 export function Users() {
-  const { value: database, failure, reload } = useLoaded((signal) => usersDatabase(signal), [session.value.name]);
+  const { value: database, failure, reload } = useLoaded((signal) => usersDatabase(signal), []);
   return (
     <section>
       <header class="screen-head">
         <h1>Users</h1>
       </header>
       <ErrorNote failure={failure} retry={reload} />
-      {isAdmin.value ? (
+      {!session.value.hasAccounts ? (
+        <Absent>
+          This server has no _session, so it has no accounts: everyone who reaches it may do everything. Let only those
+          reach it who may.
+        </Absent>
+      ) : isAdmin.value ? (
         <>
           <Admins />
           {database !== undefined && <UserList database={database} />}
         </>
       ) : (
         <>
-          <p class="note">The list of accounts: {whyNoAdmin.value ?? 'only admins can see it.'}</p>
+          <NeedsAdmin what="the list of accounts" />
           {session.value.name !== null && database !== undefined && (
             <OwnAccount database={database} name={session.value.name} />
           )}

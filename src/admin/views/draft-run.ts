@@ -54,8 +54,12 @@ export async function runDraft(
     return { documents: 0, rows: [], rowCount: 0, reduced: undefined, problems: [problem] };
   }
   const ids = await firstIds(database, count, signal);
+  // Servers that do not know `doc_ids` read all documents, and the map leaves out the others.
   const send = (source: { map: string; reduce?: string }, query: Record<string, Json>) =>
-    ask<Response>('POST', withQuery(pathOf(database, '_temp_view'), query), { json: source, signal });
+    ask<Response>('POST', withQuery(pathOf(database, '_temp_view'), query), {
+      json: { ...source, doc_ids: ids },
+      signal,
+    });
   let mapped: Response;
   try {
     mapped = await send({ map: wrappedMap(map, ids, true) }, { limit: SHOWN_ROWS + count });

@@ -8,6 +8,7 @@ import type { Problem } from '../editor/code-editor.ts';
 import { Editor } from '../editor/editor.tsx';
 import { hrefOf } from '../page/router.ts';
 import { infoOf } from '../server/databases.ts';
+import { server } from '../server/session.ts';
 import { designDocument } from './design-documents.ts';
 import { DraftOutcome } from './draft-outcome.tsx';
 import { type DraftProblem, type DraftResult, type DraftSource, NoDraftsError, runDraft } from './draft-run.ts';
@@ -29,6 +30,7 @@ const FIRST: DraftSource = {
 
 export function Draft({ database, of }: DraftProps) {
   const [name, view] = splitName(of);
+  const [round, setRound] = useState(0);
   const { value, failure, reload } = useLoaded(
     async (signal): Promise<DraftSource> => {
       const kept = keptDraft(database, of);
@@ -37,7 +39,7 @@ export function Draft({ database, of }: DraftProps) {
       const found = design?.views.find((one) => one.name === view);
       return { map: found?.map ?? FIRST.map, reduce: found?.reduce ?? '' };
     },
-    [database, of],
+    [database, of, round],
   );
   return (
     <section class="views-screen">
@@ -46,7 +48,9 @@ export function Draft({ database, of }: DraftProps) {
         <h2>{of === '' ? 'Draft of a view' : `Draft of ${name}/${view}`}</h2>
       </header>
       <ErrorNote failure={failure} retry={reload} />
-      {value !== undefined && <OpenDraft key={value} database={database} begin={value} of={of} onDiscard={reload} />}
+      {value !== undefined && (
+        <OpenDraft key={round} database={database} begin={value} of={of} onDiscard={() => setRound(round + 1)} />
+      )}
     </section>
   );
 }
@@ -140,7 +144,7 @@ interface RunRowProps {
   readonly onRun: (count: number) => void;
 }
 
-/** From this size on, reading all documents takes a time that is worth a word. */
+/** Other servers read all documents for a draft: from this size on, that takes a time that is worth a word. */
 const LARGE = 50_000;
 
 function RunRow({ database, isRunning, onRun }: RunRowProps) {
@@ -164,7 +168,9 @@ function RunRow({ database, isRunning, onRun }: RunRowProps) {
       </label>
       <span class="muted">
         Nothing is stored.
-        {documents >= LARGE && ` The server reads all ${formatMany(documents, 'document')} for it: that takes a while.`}
+        {server.value?.isSettee !== true &&
+          documents >= LARGE &&
+          ` The server reads all ${formatMany(documents, 'document')} for it: that takes a while.`}
       </span>
     </div>
   );

@@ -73,16 +73,11 @@ function Rows({ database, name, view, hasReduce }: OpenViewProps & { readonly ha
   );
   return (
     <>
-      <IndexLine
-        database={database}
-        name={name}
-        build={() => buildViews(database, name, view)}
-        onBuilt={() => {
-          setPlaces([{}]);
-          reload();
-        }}
-      />
-      <p class="muted">The rows are those that the index has now. Opening the view did not build it.</p>
+      <IndexLine database={database} name={name} build={() => buildViews(database, name, view)} onBuilt={reload} />
+      <p class="muted">
+        The rows are those that the index has now. Opening the view did not build it; when it has caught up, the rows
+        are read again.
+      </p>
       <RowForm
         hasReduce={hasReduce}
         onShow={(next) => {

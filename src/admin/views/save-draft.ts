@@ -43,6 +43,7 @@ export async function saveDraft(target: DraftTarget, source: DraftSource, done: 
     changes: [{ name: `_design/${name}`, before: before && textOf(before), after: textOf(after) }],
     requests: [{ method: 'PUT', path, json: JSON.stringify(after) }],
     action: 'Save',
+    adminOf: database,
     apply: async () => {
       await ask('PUT', path, { json: after });
       done();

@@ -36,7 +36,7 @@ export function SaveForm({ database, source, of, onSaved, onDiscard }: SaveFormP
     <form class="save-form" onSubmit={save} aria-label="Save the draft">
       <NameField label="Design document" value={name} onChange={setName} />
       <NameField label="View" value={view} onChange={setView} />
-      <WriteButton type="submit" why={why}>
+      <WriteButton type="submit" adminOf={database} why={why}>
         Review and save
       </WriteButton>
       <button type="button" class="quiet" onClick={onDiscard}>

@@ -146,7 +146,7 @@ export function booleanSetting(config: Config, section: string, key: string): bo
   return config.get(section, key) === 'true';
 }
 
-/** Returns whether anonymous clients are refused. `_up` and `_session` stay open under both names: load balancers and log-ins are anonymous. */
+/** Returns whether anonymous clients are refused. `_up`, `_session` and `_utils` stay open under both names: load balancers and log-ins are anonymous. */
 export function requiresValidUser(config: Config): boolean {
   return (
     booleanSetting(config, 'svc_httpd_auth', 'require_valid_user') ||

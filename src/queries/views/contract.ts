@@ -19,12 +19,12 @@ export interface ViewIndexes {
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup>;
   /**
    * Returns a group with one view named `temporary`, which is in memory only until it is released (docs/http/views.md#temporary-views).
-   * `definition` is the JSON text of `{map, reduce?, options?, language?}`.
+   * `definition` is the JSON text of `{map, reduce?, options?, language?, doc_ids?}`. Fails with `bad_request` if `doc_ids` is not a list of ids.
    */
   temporary(database: Database, definition: string): Promise<ViewGroup>;
   /** Removes the indexes of this database that belong to none of its design documents. */
   cleanup(database: Database): Promise<void>;
-  /** Builds the index of a design document that has views and no index yet. */
+  /** Builds the index of a design document that has views, and whose index was not built before. */
   build(database: Database, id: DocId): Promise<void>;
   /** Closes the indexes of a database that was deleted. */
   forget(name: string): void;

@@ -16,7 +16,7 @@ import { IndexLease } from './indexes/index-lease.ts';
 import { ViewFunctions } from './indexes/view-functions.ts';
 import { isOpen, ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
-import { type GroupDefinition, parseDefinition, temporaryDesign } from './trees/definition.ts';
+import { type GroupDefinition, parseDefinition, parseTemporary } from './trees/definition.ts';
 
 /** The number of parsed design documents that are kept. */
 const MAX_DEFINITIONS = 200;
@@ -52,6 +52,8 @@ class StoredViewIndexes implements ViewIndexes {
   /** By database file, design document and revision. */
   readonly #definitions = new Map<string, GroupDefinition>();
   readonly #origins = new WeakMap<Database, DatabaseOrigin>();
+  /** Files that were created here, and whose indexes have not been built in the background: a query that does not update creates one, too. */
+  readonly #created = new Set<string>();
   #collation: string | undefined;
 
   constructor(options: ViewIndexesOptions) {
@@ -162,7 +164,9 @@ class StoredViewIndexes implements ViewIndexes {
       return { page: await store.open(file, 'open'), isNew: false };
     } catch (error) {
       if (!isDatabaseError(error, 'storage_missing')) throw error;
-      return { page: await store.open(file, 'create'), isNew: true };
+      const page = await store.open(file, 'create');
+      this.#created.add(file);
+      return { page, isNew: true };
     }
   }
 
@@ -185,10 +189,10 @@ class StoredViewIndexes implements ViewIndexes {
 
   async temporary(database: Database, definitionText: string): Promise<ViewGroup> {
     const origin = await this.#originOf(database);
-    const body = temporaryDesign(definitionText);
+    const { body, docIds } = parseTemporary(definitionText);
     const definition = await parseDefinition(body);
     this.#functions.checkLanguage(definition.language);
-    const index = ViewIndex.temporary(this.#indexParts(database, definition));
+    const index = ViewIndex.temporary(this.#indexParts(database, definition), docIds);
     const functions = { definition, scope: origin.file, designId: '_temp_view', body };
     return new IndexLease(index, { database, origin, functions }, undefined);
   }
@@ -202,7 +206,9 @@ class StoredViewIndexes implements ViewIndexes {
       if (wanted.has(file)) continue;
       // Removing files takes a while, in which a design document may have been written again.
       wanted = await this.#wantedFiles(database, origin);
-      if (!wanted.has(file)) await this.#indexes.drop(file, () => this.#options.store.destroy(file));
+      if (wanted.has(file)) continue;
+      await this.#indexes.drop(file, () => this.#options.store.destroy(file));
+      this.#created.delete(file);
     }
   }
 
@@ -220,17 +226,21 @@ class StoredViewIndexes implements ViewIndexes {
     const design = (await designDocumentsOf(database)).find((document) => document.id === id);
     if (design === undefined) return;
     const definition = await this.#definitionOf(origin, design);
-    if (
-      definition.views.size === 0 ||
-      (await indexFilesOf(this.#options.store, origin)).includes(indexFile(origin, definition))
-    )
-      return;
+    const file = indexFile(origin, definition);
+    if (definition.views.size === 0 || !(await this.#needsBuild(origin, file))) return;
     const group = await this.open(database, design);
     try {
-      (await group.read('before')).release();
+      if ((await group.info()).updateSeq === 0) (await group.read('before')).release();
     } finally {
       group.release();
+      this.#created.delete(file);
     }
+  }
+
+  /** Whether there is no index, or one that may be empty still. */
+  async #needsBuild(origin: DatabaseOrigin, file: string): Promise<boolean> {
+    if (this.#created.has(file)) return true;
+    return !(await indexFilesOf(this.#options.store, origin)).includes(file);
   }
 
   forget(name: string): void {

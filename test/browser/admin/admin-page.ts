@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import type { Settings } from '../../support/conformance/host.ts';
 import { NodeHost } from '../../support/conformance/node-host.ts';
 import type { Browser, Tab } from '../drivers/browser.ts';
+import { Front } from './front.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -16,21 +17,36 @@ const FINDERS = `
     one.getAttribute('aria-label') === label || [...(one.labels ?? [])].some((text) => (text.querySelector('span')?.textContent ?? text.textContent).trim() === label));
 `;
 
-/** A Settee server with an admin `root`, whose administration page is open in a tab. */
-export class AdminPage {
-  readonly host: NodeHost;
-  readonly tab: Tab;
+/** What serves the page. */
+interface Server {
+  readonly baseUrl: string;
+  close(): Promise<void>;
+}
 
-  private constructor(host: NodeHost, tab: Tab) {
+/** A server, by default Settee with an admin `root`, whose administration page is open in a tab. */
+export class AdminPage {
+  readonly host: Server;
+  readonly tab: Tab;
+  /** Between the page and the server. */
+  readonly front: Front;
+
+  private constructor(host: Server, front: Front, tab: Tab) {
     this.host = host;
+    this.front = front;
     this.tab = tab;
   }
 
   /** `hash`: the screen, such as `#/db/library`. */
   static async open(browser: Browser, hash = '#/', settings: Settings = ROOT): Promise<AdminPage> {
-    const host = await NodeHost.start(settings);
-    const tab = await browser.open(`${host.baseUrl}/_utils/${hash}`);
-    return new AdminPage(host, tab);
+    return AdminPage.openAt(browser, await NodeHost.start(settings), hash);
+  }
+
+  /** Opens the page of that server, which is closed with it. */
+  static async openAt(browser: Browser, server: Server, hash = '#/'): Promise<AdminPage> {
+    // The driver of WebKit evaluates what it is told in the page.
+    const front = await Front.start(server.baseUrl, { dropsPolicy: browser.engine === 'webkit' });
+    const tab = await browser.open(`${front.baseUrl}/_utils/${hash}`);
+    return new AdminPage(server, front, tab);
   }
 
   /** Sends a request as the admin, past the page. */
@@ -64,10 +80,10 @@ export class AdminPage {
     return (await response.text()).trimEnd();
   }
 
-  async logIn(): Promise<void> {
+  async logIn(name = 'root', password = 'rootpw'): Promise<void> {
     await this.goTo('#/login');
-    await this.fill('Name', 'root');
-    await this.fill('Password', 'rootpw');
+    await this.fill('Name', name);
+    await this.fill('Password', password);
     await this.press('Log in', 'button[type=submit]');
     await this.sees('Log out');
   }
@@ -213,6 +229,7 @@ export class AdminPage {
 
   async close(): Promise<void> {
     await this.tab.close();
+    await this.front.close();
     await this.host.close();
   }
 }

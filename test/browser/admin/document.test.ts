@@ -151,21 +151,3 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     expect(await opened.violations()).toEqual([]);
   });
 });
-
-describe.each(chosenEngines())('the self-test of the administration page in %s', (engine) => {
-  test('finds that this server does what it should, and leaves no database behind', async () => {
-    const browser = await startBrowser(engine);
-    const page = await AdminPage.open(browser, '#/self-test');
-    try {
-      await page.logIn();
-      await page.goTo('#/self-test');
-      await page.press('Run 12 checks');
-      await page.sees('All 12 passed.');
-      expect(await page.ask('GET', '_all_dbs')).toEqual([]);
-      expect(await page.violations()).toEqual([]);
-    } finally {
-      await page.close();
-      await browser.close();
-    }
-  });
-});

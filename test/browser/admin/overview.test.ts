@@ -68,7 +68,9 @@ describe.each(chosenEngines())('the list of databases on the administration page
   test('writes nothing in read-only mode, with which it begins if the server says so', async () => {
     page = await AdminPage.open(browser, '#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
     await page.logIn();
-    expect(await page.whyOff('Create database')).toBe('Read-only mode is on. Switch it off at the bottom of the menu.');
+    expect(await page.whyOff('Create database')).toBe(
+      'Read-only mode is on: this server’s setting utils/read_only says so. Switch it off at the bottom of the menu.',
+    );
   });
 
   test('says when the server has gone', async () => {

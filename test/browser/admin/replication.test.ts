@@ -70,6 +70,63 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     expect(await page.ask('GET', 'copy/_all_docs')).toMatchObject({ rows: [{ id: 'b' }] });
   });
 
+  test('copies what a filter function passes, with its parameters, and offers the functions of the source', async () => {
+    page = await openWithLibrary(browser);
+    const kind = 'function (doc, req) { return doc.type === req.query.type; }';
+    await page.ask('PUT', 'library/_design/pick', { filters: { kind } });
+    await page.ask('PUT', 'copy');
+    await page.goTo('#/replication?new=');
+    await page.fill('Source database', 'library');
+    await page.fill('Target database', 'copy');
+    await choose(page, 'Those that a filter function passes');
+    await page.sees('The source has pick/kind.');
+    expect(await page.whyOff('Show the request')).toBe('Name the filter function.');
+    await page.fill('Filter function', 'kind');
+    await page.sees('A filter function is named like design/name.');
+    await page.fill('Filter function', 'pick/kind');
+    await page.fill('Its parameters, one on each line', 'type');
+    await page.sees('A parameter of the filter is like name=value, and “type” is not.');
+    await page.fill('Its parameters, one on each line', 'type=draft');
+    expect(await page.violations()).toEqual([]);
+    await choose(page, 'A request: it ends with the server');
+    await page.press('Show the request');
+    await page.sees('What the filter function pick/kind passes of library');
+    await page.sees('"filter": "pick/kind", "query_params": { "type": "draft" }');
+    await page.press('Start');
+    await page.sees('library → copy Done: 1 document written.');
+    expect(await page.ask('GET', 'copy/_all_docs')).toMatchObject({ rows: [{ id: 'b' }] });
+  });
+
+  test('starts after a sequence, without checkpoints, and hides the password of a proxy', async () => {
+    page = await openWithLibrary(browser);
+    await page.ask('PUT', 'copy');
+    await page.goTo('#/replication?new=');
+    await page.fill('Source database', 'library');
+    await page.fill('Target database', 'copy');
+    await choose(page, 'A request: it ends with the server');
+    await page.press('Checkpoints and proxy');
+    await page.fill('Seconds between two checkpoints', 'soon');
+    await page.sees('The time between two checkpoints must be a number of seconds above 0.');
+    await page.fill('Seconds between two checkpoints', '2.5');
+    await page.fill('Proxy for connections to other servers', 'http://ana:secret@127.0.0.1:9');
+    await page.press('Show the request');
+    await page.sees('"checkpoint_interval": 2500, "proxy": "http://ana:PASSWORD@127.0.0.1:9/"');
+    await page.press('Close');
+    await page.fill('Proxy for connections to other servers', '');
+    await page.fill('Start after this sequence of the source', '1');
+    await choose(
+      page,
+      'Store no checkpoints: for a source or a target that refuses local documents. Each start compares all changes again',
+    );
+    await page.press('Show the request');
+    await page.sees('Changes of the source up to 1 are skipped, whatever was copied before.');
+    await page.sees('"since_seq": 1, "use_checkpoints": false }');
+    await page.press('Start');
+    await page.sees('library → copy Done: 1 document written.');
+    expect(await page.ask('GET', 'copy/_all_docs')).toMatchObject({ rows: [{ id: 'b' }] });
+    expect(await page.ask('GET', 'library/_local_docs')).toMatchObject({ rows: [] });
+  });
+
   test('shows no password, neither in the review nor in the document', async () => {
     page = await openWithLibrary(browser);
     await page.goTo('#/replication?new=');
@@ -215,7 +272,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
 
   test('says why a replication fails, and tells those who are not admins what they lack', async () => {
     page = await AdminPage.open(browser, '#/replication');
-    await page.sees('Only admins can list replications.');
+    await page.sees('Only admins can see the list of replications. You are not logged in.');
     await page.logIn();
     await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
     await page.goTo('#/replication');

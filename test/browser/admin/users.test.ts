@@ -84,6 +84,6 @@ describe.each(chosenEngines())('accounts on the administration page in %s', (eng
 
   test('says to those who are not admins what is missing', async () => {
     page = await AdminPage.open(browser, '#/users');
-    await page.sees('The list of accounts: Only admins can do this. Log in as an admin.');
+    await page.sees('Only admins can see the list of accounts. You are not logged in.');
   });
 });

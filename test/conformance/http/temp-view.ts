@@ -45,6 +45,23 @@ export default suite('temp_view', [
     assert.deepEqual(pluck(answer, 'id'), ['_design/x', 'a']);
   }),
 
+  test('a temporary view maps only the documents that it names', async (t) => {
+    await t.bulk(numbered(5));
+    const json = { map, reduce: '_sum', doc_ids: ['3', '0', 'none', '3', '4'] };
+    assertJson(await t.at('POST', '/_temp_view?reduce=false', { json }), 200, {
+      total_rows: 3,
+      offset: 0,
+      rows: [
+        { id: '0', key: 0, value: 0 },
+        { id: '4', key: 0, value: 4 },
+        { id: '3', key: 1, value: 3 },
+      ],
+    });
+    assertJson(await t.at('POST', '/_temp_view', { json }), 200, { rows: [{ key: null, value: 7 }] });
+    const wrong = await t.at('POST', '/_temp_view', { json: { map, doc_ids: 'a' } });
+    assertError(wrong, 400, 'bad_request', '`doc_ids` must be a JSON list of document ids.');
+  }),
+
   test('a temporary view sees each write, and stores nothing', async (t) => {
     const before = await t.updateSeq();
     for (const n of [1, 2, 3]) {

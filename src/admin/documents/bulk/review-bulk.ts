@@ -123,10 +123,11 @@ function batchSentence(count: number, shown: number): string {
   return `It runs in ${requests}, which can be stopped between two of them. Below, the request has ${formatMany(shown, 'document')} only.`;
 }
 
-/** Undefined if the user may not see the replications. */
+/** Undefined if the user may not see the replications, or the server lists none. */
 async function readPeers(database: string, signal: AbortSignal): Promise<readonly Peer[] | undefined> {
   try {
-    return peersOf(database, await listReplications(signal), `${base.host}${base.pathname}`);
+    const replications = await listReplications(signal);
+    return replications && peersOf(database, replications, `${base.host}${base.pathname}`);
   } catch {
     signal.throwIfAborted();
     return undefined;

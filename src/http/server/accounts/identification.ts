@@ -71,8 +71,8 @@ function stillGranted(context: Context, answer: Answer): MaybePromise<Answer> {
 }
 
 const COOKIE = 'AuthSession=';
-/** Paths open to everyone, even if anonymous clients are refused everywhere else: logging in is one of them. */
-const OPEN_PATH = /^\/+(?:_session|_up)\/*(?:[?#]|$)/;
+/** Paths open to everyone, even if anonymous clients are refused everywhere else: logging in is one of them, and the page for it. */
+const OPEN_PATH = /^\/+(?:(?:_session|_up)\/*(?:[?#]|$)|_utils(?:[/?#]|$))/;
 /** Requests that make a server admin. While there is none, everyone may send them, since no one could be admitted otherwise. */
 const FIRST_ADMIN: Readonly<Record<string, RegExp>> = {
   PUT: /^\/+(?:_node\/+[^/?#]+\/+)?_config\/+admins\/+[^/?#]+\/*(?:[?#]|$)/,

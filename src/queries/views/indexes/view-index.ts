@@ -4,6 +4,7 @@ import type { Clock } from '../../../base/shared/clock.ts';
 import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
 import type { Log } from '../../../base/system/contract.ts';
+import type { DocId } from '../../../database/documents/contract.ts';
 import type { Database, DatabaseOrigin } from '../../../database/store/contract.ts';
 import type { PageFile, PageStoreSupport } from '../../../storage/page-store.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
@@ -53,6 +54,7 @@ export class ViewIndex {
   readonly orders: readonly TreeOrder[];
   readonly watches = new RowWatches();
   readonly #options: ViewIndexOptions;
+  readonly #docIds: readonly DocId[] | undefined;
   readonly #content: IndexContent;
   /** The handle whose history the index was last compared with. */
   #comparedDatabase: Database | undefined;
@@ -71,9 +73,15 @@ export class ViewIndex {
   /** Set when it is closed: the error that is thrown from then on. */
   #closedError: DatabaseError | undefined;
 
-  private constructor(options: ViewIndexOptions, file: PageFile | undefined, head: IndexHead | undefined) {
+  private constructor(
+    options: ViewIndexOptions,
+    file: PageFile | undefined,
+    head: IndexHead | undefined,
+    docIds?: readonly DocId[],
+  ) {
     const { definition, databaseName } = options;
     this.#options = options;
+    this.#docIds = docIds;
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
@@ -81,9 +89,9 @@ export class ViewIndex {
     this.#content = new IndexContent({ ...options, orders: this.orders }, file, head);
   }
 
-  /** Creates an index in memory only. */
-  static temporary(options: ViewIndexOptions): ViewIndex {
-    return new ViewIndex(options, undefined, undefined);
+  /** Creates an index in memory only. `docIds`: the only documents that it maps, once. */
+  static temporary(options: ViewIndexOptions, docIds: readonly DocId[] | undefined): ViewIndex {
+    return new ViewIndex(options, undefined, undefined, docIds);
   }
 
   /**
@@ -241,6 +249,7 @@ export class ViewIndex {
       const updater = new Updater({
         database: source.database,
         definition: this.definition,
+        docIds: this.#docIds,
         orders: this.orders,
         mapper,
         settings: this.#options.settings,

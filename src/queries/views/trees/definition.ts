@@ -3,6 +3,8 @@ import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { parseInTurns } from '../../../base/json/parse-in-steps.ts';
 import { must } from '../../../base/shared/assert.ts';
 import { type CooperativeTask, mapInSteps, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
+import type { DocId } from '../../../database/documents/contract.ts';
+import { toDocId } from '../../../database/documents/identifiers.ts';
 import { md5 } from '../../../database/documents/md5.ts';
 import { SCRIPT_LANGUAGE } from '../../sandbox/contract.ts';
 import type { ViewDefinition } from '../contract.ts';
@@ -100,10 +102,21 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   };
 }
 
-/** Returns the design document of a temporary view, which is named `temporary` in it. */
-export function temporaryDesign(definition: string): string {
-  const { map, reduce, options, language } = membersOf(JSON.parse(definition));
-  return JSON.stringify({ language, options, views: { temporary: { map, reduce } } });
+/** A temporary view: its design document, in which it is named `temporary`, and the only documents that it maps, if it has chosen some. */
+export interface TemporaryDefinition {
+  readonly body: string;
+  readonly docIds: readonly DocId[] | undefined;
+}
+
+/** Parses what a request for a temporary view contains. `bad_request` if its documents are not named by a list of ids. */
+export function parseTemporary(text: string): TemporaryDefinition {
+  const { map, reduce, options, language, doc_ids: ids } = membersOf(JSON.parse(text));
+  const body = JSON.stringify({ language, options, views: { temporary: { map, reduce } } });
+  if (ids === undefined || ids === null) return { body, docIds: undefined };
+  const isList = Array.isArray(ids) && ids.every((id) => typeof id === 'string');
+  if (!isList) throw new DatabaseError('bad_request', '`doc_ids` must be a JSON list of document ids.');
+  // What is no valid id is that of no document.
+  return { body, docIds: [...new Set(ids.flatMap((id) => toDocId(id) ?? []))] };
 }
 
 function membersOf(value: unknown): Members {

@@ -56,6 +56,8 @@ interface Progress {
 interface UpdateOptions {
   readonly database: Database;
   readonly definition: GroupDefinition;
+  /** The only documents that are mapped; undefined: all. */
+  readonly docIds?: readonly DocId[] | undefined;
   readonly orders: readonly TreeOrder[];
   readonly mapper: Mapper;
   readonly settings: ViewSettings;
@@ -107,6 +109,8 @@ export class Updater {
   async run(): Promise<void> {
     const snapshot = this.#options.database.snapshot();
     try {
+      const { docIds } = this.#options;
+      if (docIds !== undefined) return await this.#mapOnly(snapshot, docIds);
       const { firstPass, updateSeq, byDocument } = this.#state;
       if (firstPass !== undefined) await this.#mapAll(snapshot, firstPass);
       else if (updateSeq === 0 && byDocument.isEmpty) await this.#beginFirstPass(snapshot);
@@ -116,6 +120,19 @@ export class Updater {
     } finally {
       snapshot.release();
     }
+  }
+
+  /** Maps these documents, however many there are beside them. Those that do not exist have no rows. */
+  async #mapOnly(snapshot: Snapshot, ids: readonly DocId[]): Promise<void> {
+    const { updateSeq, purgeSeq } = snapshot;
+    for (let done = 0; done < ids.length; ) {
+      const batch = ids.slice(done, done + this.#batchSize);
+      await this.#mapChanged(snapshot, batch);
+      done += batch.length;
+      await this.#afterBatch(snapshot, {}, { done, total: ids.length });
+    }
+    await this.#flush(snapshot, { updateSeq, purgeSeq });
+    await this.#reduce();
   }
 
   async #beginFirstPass(snapshot: Snapshot): Promise<void> {

@@ -138,36 +138,114 @@ describe('a temporary view', () => {
     expect(await fixture.store.list()).toEqual(['db.1']);
     await fixture.close();
   });
+
+  test('maps only the documents that it names', async () => {
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { n: 1 }, b: { n: 2 }, c: { n: 4 }, d: { n: 8 } });
+    await fixture.write({ d: undefined });
+    // A map that saw this document would never end.
+    const map = 'function (doc) { if (doc._id === "b") { while (true); } emit(doc.n, doc.n); }';
+    const definition = { map, reduce: '_sum', doc_ids: ['c', 'a', 'c', 'd', 'none', '_design/none'] };
+    const group = await fixture.views.temporary(fixture.database, JSON.stringify(definition));
+    await withReader(group, async (reader) => {
+      expect(await rowsOf(reader, 'temporary')).toEqual([
+        ['a', 1, 1],
+        ['c', 4, 4],
+      ]);
+      expect(await groupsOf(reader, 'temporary')).toEqual([[null, 5]]);
+    });
+    group.release();
+    await fixture.close();
+  });
+
+  test('has no rows if it names no documents', async () => {
+    const fixture = await ViewFixture.open();
+    await fixture.write({ a: { n: 1 } });
+    const definition = JSON.stringify({ map: 'function (doc) { emit(doc.n, doc.n); }', doc_ids: [] });
+    const group = await fixture.views.temporary(fixture.database, definition);
+    await withReader(group, async (reader) => expect(await rowsOf(reader, 'temporary')).toEqual([]));
+    group.release();
+    await fixture.close();
+  });
+
+  test('is refused if it names documents by anything but a list of ids', async () => {
+    const fixture = await ViewFixture.open();
+    for (const ids of ['a', [1], { a: 1 }]) {
+      const definition = JSON.stringify({ map: 'function (doc) { emit(1); }', doc_ids: ids });
+      await expect(fixture.views.temporary(fixture.database, definition)).rejects.toMatchObject({
+        code: 'bad_request',
+        reason: '`doc_ids` must be a JSON list of document ids.',
+      });
+    }
+    await fixture.close();
+  });
 });
 
+/** The builds of a fixture's database, and a way to tell them of a write or of the deletion. */
+function backgroundOf(fixture: ViewFixture) {
+  let emit: Parameters<Databases['onEvent']>[0] = () => undefined;
+  const databases: Databases = {
+    acquire: async () => ({ database: fixture.database, release: () => undefined }),
+    onEvent: (listener) => {
+      emit = listener;
+      return () => undefined;
+    },
+  };
+  const { views } = fixture;
+  const background = new BackgroundBuilds({
+    databases,
+    delayMs: 1,
+    log: silentLog,
+    build: (built, id) => views.build(built, id),
+    forget: (name) => views.forget(name),
+  });
+  return { background, emit: (type: 'updated' | 'deleted') => emit({ type, name: 'db' }) };
+}
+
 describe('a new design document', () => {
-  test('has its index built in the background', async () => {
-    let emit: Parameters<Databases['onEvent']>[0] = () => undefined;
-    let database: ViewFixture['database'] | undefined;
-    const databases: Databases = {
-      acquire: async () => ({ database: must(database), release: () => undefined }),
-      onEvent: (listener) => {
-        emit = listener;
-        return () => undefined;
-      },
-    };
+  test('has its index built in the background, though a query read it before without building it', async () => {
     const fixture = await ViewFixture.open();
-    const { views } = fixture;
-    const background = new BackgroundBuilds({
-      databases,
-      delayMs: 1,
-      log: silentLog,
-      build: (built, id) => views.build(built, id),
-      forget: (name) => views.forget(name),
-    });
-    database = fixture.database;
+    const { background, emit } = backgroundOf(fixture);
     await fixture.write({ a: { year: 1 }, '_design/d': JSON.parse(design({ byYear }).body) as Json });
-    emit({ type: 'updated', name: 'db' });
+    const early = await fixture.group({ byYear });
+    const empty = await early.read('never');
+    expect(empty.totalRows('byYear')).toBe(0);
+    empty.release();
+    early.release();
+    emit('updated');
     const group = await waitForGroup(fixture);
     const reader = await group.read('never');
     expect(reader.totalRows('byYear')).toBe(1);
     reader.release();
-    emit({ type: 'deleted', name: 'db' });
+    group.release();
+    await background.close();
+    await fixture.close();
+  });
+
+  test('whose index was built before the service began is not built again', async () => {
+    const first = await ViewFixture.open();
+    await first.write({ a: { year: 1 }, '_design/d': JSON.parse(design({ byYear }).body) as Json });
+    await withReader(await first.group({ byYear }), async () => undefined);
+    await first.close();
+    const fixture = await ViewFixture.open({ medium: first.medium });
+    await fixture.write({ b: { year: 2 } });
+    await fixture.views.build(fixture.database, '_design/d' as DocId);
+    const group = await fixture.group({ byYear });
+    expect((await group.info()).updateSeq).toBe(2);
+    group.release();
+    await fixture.close();
+  });
+
+  test('has its index built in the background', async () => {
+    const fixture = await ViewFixture.open();
+    const { background, emit } = backgroundOf(fixture);
+    await fixture.write({ a: { year: 1 }, '_design/d': JSON.parse(design({ byYear }).body) as Json });
+    emit('updated');
+    const group = await waitForGroup(fixture);
+    const reader = await group.read('never');
+    expect(reader.totalRows('byYear')).toBe(1);
+    reader.release();
+    emit('deleted');
     await expect(group.info().then(() => group.read())).rejects.toMatchObject({ code: 'storage_deleted' });
     await background.close();
     await fixture.close();
