@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { draw } from '../documents.mjs';
+import { figure, interleave } from '../figures.mjs';
+import { maps } from '../view-functions.mjs';
+import { range, Workload } from '../workload.mjs';
+
+export const name = 'postgres';
+export const about =
+  'writes, reads and a view on the PostgreSQL that TEST_POSTGRES_URL names, directly and 1.5 ms away, beside LMDB';
+/** It needs a server. */
+export const isExtra = true;
+
+const DELAY_MS = 1.5;
+
+export async function run(bench) {
+  const url = process.env.TEST_POSTGRES_URL;
+  if (url === undefined)
+    throw new Error('Set TEST_POSTGRES_URL to a PostgreSQL server, such as postgres://user@127.0.0.1/db');
+  const proxy = await startProxy(new URL(url), DELAY_MS);
+  const schema = (target, label) => {
+    const one = new URL(target);
+    one.searchParams.set('schema', `bench_${label}_${process.pid}`);
+    return one.href;
+  };
+  const servers = {
+    lmdb: await bench.startSettee(),
+    postgres: await bench.startSettee(schema(url, 'near')),
+    far: await bench.startSettee(schema(proxy.url, 'far')),
+  };
+  const measured = await measure(bench, servers);
+  for (const server of Object.values(servers)) await server.stop();
+  proxy.close();
+  return Object.entries(measured).flatMap(([what, { unit, values }]) =>
+    ['postgres', 'far'].map((home) =>
+      figure({
+        name: `${what}, PostgreSQL${home === 'far' ? ` ${DELAY_MS} ms away` : ''}`,
+        ours: values[home],
+        floor: values.lmdb,
+        floorName: 'on LMDB',
+        unit,
+      }),
+    ),
+  );
+}
+
+async function measure(bench, servers) {
+  const documents = bench.size(50_000, 10_000);
+  const homes = Object.keys(servers);
+  const workloads = {};
+  for (const home of homes) {
+    workloads[home] = await Workload.open(servers[home], 'bench', 50);
+    await workloads[home].create();
+  }
+  let next = documents;
+  const each = (rounds, work) =>
+    interleave(rounds, Object.fromEntries(homes.map((home) => [home, (round) => work(workloads[home], home, round)])));
+  const putNew = async (workload, count, options) => {
+    const from = next;
+    next += count;
+    return (await workload.put('sequential', range(from, from + count), options)).ms / count;
+  };
+  const bulk = {};
+  for (const home of homes) bulk[home] = (documents / (await workloads[home].load('sequential', 0, documents))) * 1000;
+  const singles = bench.size(500, 200);
+  const put = await each(5, (workload) => putNew(workload, singles));
+  const many = await each(5, async (workload) => 1000 / (await putNew(workload, singles * 4, { parallel: true })));
+  const get = await each(5, async (workload, _home, round) => {
+    const indexes = Array.from({ length: 2000 }, (_, step) => draw(step, documents, round));
+    return (await workload.get('sequential', indexes)).ms / indexes.length;
+  });
+  const view = await each(2, async (workload, _home, round) => {
+    const design = `/_design/d${round}`;
+    await workload.ask(
+      'PUT',
+      design,
+      JSON.stringify({ views: { v: { map: maps[0].replace('null', `${round}`), reduce: '_count' } } }),
+      201,
+    );
+    const startedAt = performance.now();
+    const { rows } = await workload.ask('GET', `${design}/_view/v`);
+    return (rows[0].value / (performance.now() - startedAt)) * 1000;
+  });
+  return {
+    [`${documents} documents by _bulk_docs`]: { unit: '/s', values: bulk },
+    'PUT one after another': { unit: 'ms', values: put },
+    'PUT 50 at a time': { unit: '/s', values: many },
+    'GET of random documents': { unit: 'ms', values: get },
+    'documents indexed by a view': { unit: '/s', values: view },
+  };
+}
+
+/** A proxy that delays each chunk by half of the time in each direction. */
+async function startProxy(url, delayMs) {
+  const sockets = new Set();
+  const server = createServer({ noDelay: true }, (client) => {
+    const target = connect({ host: url.hostname, port: Number(url.port || 5432), noDelay: true });
+    for (const [from, to] of [
+      [client, target],
+      [target, client],
+    ]) {
+      sockets.add(from);
+      from.on('data', (chunk) => later(delayMs / 2, () => to.write(chunk)));
+      from.on('error', () => undefined);
+      from.on('close', () => to.destroy());
+    }
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxied = new URL(url);
+  proxied.hostname = '127.0.0.1';
+  proxied.port = String(server.address().port);
+  return {
+    url: proxied.href,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** Timers have whole milliseconds; this waits for parts of one, too. */
+function later(ms, work) {
+  const due = performance.now() + ms;
+  const look = () => (performance.now() >= due ? work() : setImmediate(look));
+  setImmediate(look);
+}
