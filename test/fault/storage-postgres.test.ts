@@ -164,6 +164,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
             head: `head ${next}`,
             truncateJournal: next - 3,
             writePages: [{ number: 2 * next, value: 'p' }],
+            dropPages: [...model.pages.keys()].filter((page) => page < 2 * next - 20),
           });
       try {
         await file.commit(commit);

@@ -79,16 +79,19 @@ export function storageUnreachable(what: string, seconds: number, cause: unknown
 export function connectionRefused(place: string, cause: unknown): DatabaseError {
   return new DatabaseError(
     'storage_failed',
-    `The storage at ${place} can't be used: ${messageOf(cause)}. ${adviceFor(codeOf(cause))}`,
+    `The storage at ${place} can't be used: ${messageOf(cause)}. ${adviceFor(cause)}`,
     { cause },
   );
 }
 
-function adviceFor(code: string | undefined): string {
+function adviceFor(cause: unknown): string {
+  const code = codeOf(cause);
   if (code === '3D000') return 'Create the database first (createdb), or name another one in the URL of the storage.';
   if (code === '42501')
     return 'The user needs the right to create a schema in the database (GRANT CREATE ON DATABASE), or to own the schema.';
   if (code?.startsWith('28') === true)
     return 'Check the user, the password (in the URL, in PGPASSWORD, or in the file that "passfile" names), and pg_hba.conf.';
+  if (/\b(SSL|certificate|altnames)\b/i.test(messageOf(cause)))
+    return 'A connection to another machine is encrypted, and its certificate is checked: name the issuer with "sslrootcert", or choose another "sslmode".';
   return 'Check the URL of the storage, that the server runs, and that this machine reaches it.';
 }

@@ -100,7 +100,7 @@ async function startProxy(url, delayMs) {
       [target, client],
     ]) {
       sockets.add(from);
-      from.on('data', (chunk) => later(delayMs / 2, () => to.write(chunk)));
+      from.on('data', delayed(to, delayMs / 2));
       from.on('error', () => undefined);
       from.on('close', () => to.destroy());
     }
@@ -119,9 +119,15 @@ async function startProxy(url, delayMs) {
   };
 }
 
-/** Timers have whole milliseconds; this waits for parts of one, too. */
-function later(ms, work) {
-  const due = performance.now() + ms;
-  const look = () => (performance.now() >= due ? work() : setImmediate(look));
-  setImmediate(look);
+/** Writes what it is called with, that much later, in its order. Timers have whole milliseconds; this waits for parts of one, too. */
+function delayed(to, ms) {
+  const waiting = [];
+  const look = () => {
+    while (waiting.length > 0 && performance.now() >= waiting[0].due) to.write(waiting.shift().chunk);
+    if (waiting.length > 0) setImmediate(look);
+  };
+  return (chunk) => {
+    waiting.push({ chunk, due: performance.now() + ms });
+    if (waiting.length === 1) setImmediate(look);
+  };
 }

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const VERSIONS = '/usr/lib/postgresql';
@@ -29,13 +30,17 @@ function installed(): string | undefined {
   return folders.find((folder) => ['postgres', 'initdb'].every((program) => existsSync(join(folder, program))));
 }
 
+/** Several processes of tests may want it at the same time: the first one installs it, the others wait. */
+const INSTALL = `ls ${VERSIONS}/*/bin/postgres > /dev/null 2>&1 && exit
+mkdir -p ${SETTINGS}
+[ -e ${SETTINGS}/createcluster.conf ] || echo "create_main_cluster = false" > ${SETTINGS}/createcluster.conf
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends ${PACKAGE}`;
+
 function install(): boolean {
   if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return false;
   console.info(`Installing ${PACKAGE} by apt-get …`);
-  mkdirSync(SETTINGS, { recursive: true });
-  writeFileSync(join(SETTINGS, 'createcluster.conf'), 'create_main_cluster = false\n');
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const apt = (...words: string[]) => spawnSync('apt-get', words, { stdio: ['ignore', 'ignore', 'inherit'], env });
-  apt('update', '-qq');
-  return apt('install', '-y', '-qq', '--no-install-recommends', PACKAGE).status === 0;
+  const lock = join(tmpdir(), 'settee-install-postgres.lock');
+  return spawnSync('flock', [lock, 'sh', '-c', INSTALL], { stdio: ['ignore', 'ignore', 'inherit'], env }).status === 0;
 }
