@@ -7,7 +7,7 @@ import type { Statements } from './statements.ts';
 import { bytesOf, numberOf, textOf } from './values.ts';
 
 /** Records that are read at a time when a file is opened. */
-const RECORDS_AT_ONCE = 256;
+const RECORDS_AT_ONCE = 64;
 
 /** A file, as its new owner finds it. */
 export interface Ownership {
