@@ -23,12 +23,16 @@ export async function run(bench) {
     one.searchParams.set('schema', `bench_${label}_${process.pid}`);
     return one.href;
   };
-  const servers = {
-    lmdb: await bench.startSettee(),
-    postgres: await bench.startSettee(schema(url, 'near')),
-    far: await bench.startSettee(schema(proxy.url, 'far')),
+  const places = { lmdb: bench.newFolder(), postgres: schema(url, 'near'), far: schema(proxy.url, 'far') };
+  const servers = {};
+  for (const [home, place] of Object.entries(places)) servers[home] = await bench.startSettee(place);
+  /** Gives a server that has nothing in memory. */
+  const restart = async (home) => {
+    await servers[home].stop();
+    servers[home] = await bench.startSettee(places[home]);
+    return servers[home];
   };
-  const measured = await measure(bench, servers);
+  const measured = { ...(await measureWarm(bench, servers)), ...(await measureCold(bench, servers, restart)) };
   for (const server of Object.values(servers)) await server.stop();
   proxy.close();
   return Object.entries(measured).flatMap(([what, { unit, values }]) =>
@@ -44,49 +48,73 @@ export async function run(bench) {
   );
 }
 
-async function measure(bench, servers) {
-  const documents = bench.size(50_000, 10_000);
-  const homes = Object.keys(servers);
+function documentsOf(bench) {
+  return bench.size(50_000, 10_000);
+}
+
+function interleaved(servers, rounds, work) {
+  return interleave(
+    rounds,
+    Object.fromEntries(Object.keys(servers).map((home) => [home, (round) => work(home, round)])),
+  );
+}
+
+async function measureWarm(bench, servers) {
+  const documents = documentsOf(bench);
   const workloads = {};
-  for (const home of homes) {
+  const bulk = {};
+  for (const home of Object.keys(servers)) {
     workloads[home] = await Workload.open(servers[home], 'bench', 50);
     await workloads[home].create();
+    bulk[home] = (documents / (await workloads[home].load('sequential', 0, documents))) * 1000;
   }
   let next = documents;
-  const each = (rounds, work) =>
-    interleave(rounds, Object.fromEntries(homes.map((home) => [home, (round) => work(workloads[home], home, round)])));
-  const putNew = async (workload, count, options) => {
+  const putNew = async (home, count, options) => {
     const from = next;
     next += count;
-    return (await workload.put('sequential', range(from, from + count), options)).ms / count;
+    return (await workloads[home].put('sequential', range(from, from + count), options)).ms / count;
   };
-  const bulk = {};
-  for (const home of homes) bulk[home] = (documents / (await workloads[home].load('sequential', 0, documents))) * 1000;
   const singles = bench.size(500, 200);
-  const put = await each(5, (workload) => putNew(workload, singles));
-  const many = await each(5, async (workload) => 1000 / (await putNew(workload, singles * 4, { parallel: true })));
-  const get = await each(5, async (workload, _home, round) => {
+  const put = await interleaved(servers, 5, (home) => putNew(home, singles));
+  const many = await interleaved(
+    servers,
+    5,
+    async (home) => 1000 / (await putNew(home, singles * 4, { parallel: true })),
+  );
+  const get = await interleaved(servers, 5, async (home, round) => {
     const indexes = Array.from({ length: 2000 }, (_, step) => draw(step, documents, round));
-    return (await workload.get('sequential', indexes)).ms / indexes.length;
+    return (await workloads[home].get('sequential', indexes)).ms / indexes.length;
   });
-  const view = await each(2, async (workload, _home, round) => {
-    const design = `/_design/d${round}`;
-    await workload.ask(
-      'PUT',
-      design,
-      JSON.stringify({ views: { v: { map: maps[0].replace('null', `${round}`), reduce: '_count' } } }),
-      201,
-    );
-    const startedAt = performance.now();
-    const { rows } = await workload.ask('GET', `${design}/_view/v`);
-    return (rows[0].value / (performance.now() - startedAt)) * 1000;
-  });
+  for (const workload of Object.values(workloads)) workload.close();
   return {
     [`${documents} documents by _bulk_docs`]: { unit: '/s', values: bulk },
     'PUT one after another': { unit: 'ms', values: put },
     'PUT 50 at a time': { unit: '/s', values: many },
     'GET of random documents': { unit: 'ms', values: get },
-    'documents indexed by a view': { unit: '/s', values: view },
+  };
+}
+
+async function measureCold(bench, servers, restart) {
+  const documents = documentsOf(bench);
+  const get = await interleaved(servers, 3, async (home, round) => {
+    const workload = await Workload.open(await restart(home), 'bench');
+    const indexes = Array.from({ length: 100 }, (_, step) => draw(step, documents, round));
+    const { ms } = await workload.get('sequential', indexes);
+    workload.close();
+    return ms / indexes.length;
+  });
+  const view = await interleaved(servers, 2, async (home, round) => {
+    const workload = await Workload.open(await restart(home), 'bench');
+    const views = { v: { map: maps[0].replace('null', `${round}`), reduce: '_count' } };
+    await workload.ask('PUT', `/_design/d${round}`, JSON.stringify({ views }), 201);
+    const startedAt = performance.now();
+    const { rows } = await workload.ask('GET', `/_design/d${round}/_view/v`);
+    workload.close();
+    return (rows[0].value / (performance.now() - startedAt)) * 1000;
+  });
+  return {
+    'GET of random documents after a restart': { unit: 'ms', values: get },
+    'documents indexed by a view after a restart': { unit: '/s', values: view },
   };
 }
 
