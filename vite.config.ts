@@ -18,6 +18,7 @@
  * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports if it has a list of them |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
+ * | `utils/` | the administration page, and the script with which a service worker serves it (`src/packages/build/admin-page.ts`) |
  * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/packages/build/prepack.mjs` |
  *
  * None is cut into chunks: a running page or server never looks for one that a later build replaced. Only `settee-functions.js` and
@@ -268,7 +269,7 @@ const longTests = [
   'isolate-pool',
   'core-base-path',
   'core-fetch',
-  'transfer/import',
+  'transfer/import-memory',
   'fault/',
   'build/packages',
   'sandbox/safety',

@@ -2,7 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { settee } from 'settee/vite';
 import { defineConfig } from 'vite';
-import { demoData, shellList } from './build/plugin.ts';
+import { demoData, demoDocumentation, shellList } from './build/plugin.ts';
 
 const path = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
@@ -16,7 +16,7 @@ export default defineConfig({
   server: {
     proxy: { '/server': { target: 'http://127.0.0.1:5984', rewrite: (address) => address.replace('/server', '') } },
   },
-  plugins: [settee({ base: '/db/' }), demoData(), shellList(publicDir)],
+  plugins: [settee({ base: '/db/', utils: true }), demoData(), demoDocumentation(), shellList(publicDir)],
   build: {
     outDir: path('../dist/demo'),
     emptyOutDir: true,

@@ -7,17 +7,21 @@
 
 import type { PrecacheList, Precaching } from '../src/browser/sw/contract.ts';
 import { createSettee, type ServiceWorkerOptions } from '../src/browser/sw/index.ts';
+import { pageCaches } from '../src/browser/sw/page-cache.ts';
 import { leaveOthers } from '../src/browser/sw/static-routes.ts';
 
 declare const self: ServiceWorkerGlobalScope & {
   readonly setteePrecache?: PrecacheList;
   readonly setteePrecaching?: (list: PrecacheList) => Precaching;
+  readonly setteeUtilsScript?: string;
 };
 
 const parameters = new URL(self.location.href).searchParams;
 const bases = parameters.getAll('base');
 const settings: ServiceWorkerOptions['settings'] = JSON.parse(parameters.get('settings') ?? '{}');
-const services = (bases.length > 0 ? bases : ['/db/']).map((base) => createSettee({ base, settings }));
+const given = self.setteeUtilsScript ?? parameters.get('utils');
+const utils = given === '' || given === 'true' || (given === null ? undefined : ownScript(given));
+const services = (bases.length > 0 ? bases : ['/db/']).map((base) => createSettee({ base, settings, utils }));
 const precaching = openPrecaching(parameters.get('precache'));
 
 self.addEventListener('install', (event) => {
@@ -33,6 +37,8 @@ self.addEventListener('install', (event) => {
 self.addEventListener('activate', (event) => {
   if (precaching) precaching.activate(event);
   else deleteOldPrecache(event);
+  // A failure costs only space, and the next version tries again.
+  if (!utils) event.waitUntil(deleteOldPages().catch(() => undefined));
 });
 
 self.addEventListener('fetch', (event) => {
@@ -41,7 +47,7 @@ self.addEventListener('fetch', (event) => {
 
 /** Undefined if no files are to be kept. The browser keeps both scripts with this one. */
 function openPrecaching(list: string | null): Precaching | undefined {
-  if (list !== null) self.importScripts(list);
+  if (list !== null) self.importScripts(ownScript(list));
   const { setteePrecache } = self;
   if (setteePrecache === undefined && list === null) return undefined;
   if (!Array.isArray(setteePrecache?.files)) {
@@ -60,4 +66,22 @@ function deleteOldPrecache(event: ExtendableEvent): void {
   const { caches, registration } = self;
   // A failure costs only space, and the next version tries again.
   event.waitUntil(caches.delete(`workbox-precache-v2-${registration.scope}`).catch(() => false));
+}
+
+/**
+ * A script that could run in a page for a moment could otherwise register this service worker with code of another site in it, which would stay.
+ * Throws an Error for an address on another origin.
+ */
+function ownScript(address: string): string {
+  const { origin, protocol, href } = new URL(address, self.location.href);
+  if (origin === self.location.origin && protocol === self.location.protocol) return href;
+  throw new Error(`${address} is on another origin, and the service worker loads scripts from its own only`);
+}
+
+/** Frees the space of the administration page, which an earlier service worker of these bases has kept. */
+async function deleteOldPages(): Promise<void> {
+  const prefixes = services.map(({ base }) => pageCaches(base));
+  const names = await self.caches.keys();
+  const old = names.filter((name) => prefixes.some((prefix) => name.startsWith(prefix)));
+  await Promise.all(old.map((name) => self.caches.delete(name)));
 }

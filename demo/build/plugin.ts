@@ -1,9 +1,10 @@
-/** What the demo's build adds to Vite: the data, and the list of files that the service worker keeps for use without a network. */
+/** What the demo's build adds to Vite: the data, the documentation, and the list of files that the service worker keeps for use without a network. */
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Plugin } from 'vite';
 import { cityLines, countryLines, counts, inhabitedSquares } from './data.ts';
+import { documentation } from './pages.ts';
 
 const files: Readonly<Record<string, () => string>> = {
   'data/countries.jsonl': countryLines,
@@ -34,7 +35,42 @@ export function demoData(): Plugin {
   };
 }
 
-/** Replaces `self.__SHELL__` in `sw.js` with the addresses of all files except the data, and a version that changes with any of them. */
+const ABOUT = 'virtual:about';
+
+/** Provides `virtual:about`, and the pages of the documentation. */
+export function demoDocumentation(): Plugin {
+  return {
+    name: 'demo-documentation',
+    resolveId: (id) => (id === ABOUT ? `\0${ABOUT}` : undefined),
+    load: (id) =>
+      id === `\0${ABOUT}` ? `export const repository = ${JSON.stringify(repositoryAddress())};` : undefined,
+    configureServer: ({ middlewares }) => {
+      middlewares.use(({ url = '' }, response, next) => {
+        const file = url.startsWith('/docs/') ? documentation().get(url.slice(1).replace(/[?#].*/, '')) : undefined;
+        if (file === undefined) next();
+        else response.setHeader('Content-Type', url.endsWith('.css') ? 'text/css' : 'text/html').end(file);
+      });
+    },
+    generateBundle() {
+      for (const [fileName, source] of documentation()) this.emitFile({ type: 'asset', fileName, source });
+    },
+  };
+}
+
+/** As package.json says, for a browser; undefined if it says nothing. */
+function repositoryAddress(): string | undefined {
+  const { repository } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'));
+  const address: unknown = typeof repository === 'object' && repository !== null ? repository.url : repository;
+  return typeof address === 'string' ? address.replace(/^git\+/, '').replace(/\.git$/, '') : undefined;
+}
+
+/**
+ * The data, which the database keeps; the service workers and the administration page, which Settee keeps by itself; and pictures, which only
+ * the documentation shows.
+ */
+const NOT_KEPT = /^(sw\.js$|data\/|settee-(sw|utils\/)|docs\/docs\/pictures\/)|\.map$/;
+
+/** Replaces `self.__SHELL__` in `sw.js` with the addresses of the files that are kept, and a version that changes with any of them. */
 export function shellList(publicFolder: string): Plugin {
   return {
     name: 'demo-shell',
@@ -48,8 +84,7 @@ export function shellList(publicFolder: string): Plugin {
         const hash = createHash('sha256');
         const shell: string[] = [];
         for (const [name, file] of Object.entries(bundle)) {
-          if (name === 'sw.js' || name.startsWith('data/') || name.endsWith('.map') || name.startsWith('settee-sw'))
-            continue;
+          if (NOT_KEPT.test(name)) continue;
           hash.update(name).update(file.type === 'chunk' ? file.code : file.source);
           shell.push(name === 'index.html' ? '/' : `/${name}`);
         }

@@ -5,6 +5,7 @@ import './styles/document.css';
 import './styles/browser.css';
 import './styles/sync.css';
 import './styles/requests.css';
+import './styles/notes.css';
 import { type Settee, start } from 'settee';
 import { App } from './pages/app.ts';
 

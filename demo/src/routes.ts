@@ -1,15 +1,17 @@
-/** The page's address says what it shows, after the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/sync`, `#/browser`. */
+/** The page's address says what it shows, after the `#`: `#/cities/vienna.at`, `#/cities?q=vien`, `#/sync`, `#/browser`; without any, `#/notes`. */
 import { type Dataset, datasets } from './data/datasets.ts';
 
 export type Route =
   | { readonly page: 'dataset'; readonly dataset: Dataset; readonly id: string | undefined; readonly query: string }
+  | { readonly page: 'notes' }
   | { readonly page: 'sync' }
   | { readonly page: 'browser' };
 
 export function readRoute(hash: string, fallback: Dataset): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', id] = path.split('/');
-  if (name === 'browser' || name === 'sync') return { page: name };
+  if (name === '') return { page: 'notes' };
+  if (name === 'browser' || name === 'sync' || name === 'notes') return { page: name };
   return {
     page: 'dataset',
     dataset: datasets.find((dataset) => dataset.name === name) ?? fallback,

@@ -1,6 +1,6 @@
 /**
- * The demo's own service worker: requests below `/db/` go to the database, and the app's files come from a cache, so that it also
- * starts without a network.
+ * The demo's own service worker: requests below `/db/` go to the database, with its administration page at `/db/_utils/`, and the app's files
+ * come from a cache, so that it also starts without a network.
  */
 import { createSettee } from 'settee/sw';
 
@@ -13,7 +13,7 @@ declare const self: ServiceWorkerGlobalScope & { readonly __SHELL__: Shell };
 
 /** Written by the build. */
 const shell: Shell = self.__SHELL__;
-const settee = createSettee({ base: '/db/' });
+const settee = createSettee({ base: '/db/', utils: true });
 
 self.addEventListener('install', (event) => {
   settee.install(event);
@@ -26,9 +26,10 @@ self.addEventListener('activate', (event) => {
 
 self.addEventListener('fetch', (event) => {
   if (settee.respond(event)) return;
-  const { mode, method, url } = event.request;
+  const { method, url } = event.request;
   const { origin, pathname } = new URL(url);
-  const file = mode === 'navigate' ? '/' : pathname;
+  const file = pathname === '/index.html' ? '/' : pathname;
+  // Whatever else is asked for, such as the administration page of the server, comes from the network.
   if (origin === self.location.origin && method === 'GET' && shell.files.includes(file)) {
     event.respondWith(answer(event.request, file));
   }
@@ -40,8 +41,9 @@ async function keepShell(): Promise<void> {
   await cache.addAll(shell.files.map((file) => new Request(file, { cache: 'reload' })));
 }
 
+/** Settee keeps the files of the administration page in caches of its own. */
 async function dropOtherShells(): Promise<void> {
-  const others = (await caches.keys()).filter((name) => name !== shell.version);
+  const others = (await caches.keys()).filter((name) => name !== shell.version && !name.startsWith('settee-'));
   await Promise.all(others.map((name) => caches.delete(name)));
 }
 

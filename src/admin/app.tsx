@@ -2,11 +2,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from './components/error-note.tsx';
 import { Icon } from './components/icon.tsx';
+import { KeySheet } from './components/key-sheet.tsx';
+import { useLoaded } from './components/load.ts';
 import { Menu } from './menu/menu.tsx';
 import { route } from './page/router.ts';
 import { ReviewDialog } from './review/review.tsx';
 import { Screen } from './screens.tsx';
 import { isReachable } from './server/client.ts';
+import { isInThisBrowser } from './server/host.ts';
 import { isAdminParty, loadServer, loadSession, server } from './server/session.ts';
 import { StagingBar } from './staging/staging-bar.tsx';
 
@@ -52,6 +55,7 @@ export function App() {
         <StagingBar />
       </main>
       <ReviewDialog />
+      <KeySheet />
     </>
   );
 }
@@ -82,7 +86,10 @@ function Connection() {
   );
 }
 
+/** Not for the database of an app in this browser: no one else reaches that. */
 function AdminParty() {
+  const { value: isHere } = useLoaded(isInThisBrowser, []);
+  if (isHere !== false) return null;
   return (
     <p class="banner warn" role="status">
       <Icon name="warning" /> This server has no admin: anyone who reaches it may do anything.{' '}

@@ -68,7 +68,7 @@ export interface CoreOptions {
   readonly restart?: (() => Promise<void>) | undefined;
   /** The data of replications that outlives the core, and the listener for their state. See `ReplicatorHost`. */
   readonly replications?: Pick<ReplicatorHost, 'requests' | 'onActivity'> | undefined;
-  /** The files of the administration page. Without them `_utils/` is answered with 501. */
+  /** The files of the administration page. Without them `_utils/` is answered with 501, except for the page's settings. */
   readonly pages?: PageFiles | undefined;
   /** Whether the documents of `_replicator` are carried out. Default true. */
   readonly replicatesByDocuments?: boolean | undefined;

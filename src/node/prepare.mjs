@@ -33,7 +33,7 @@ export function install(folder = root) {
   if (status !== 0) fail('The dependencies could not be installed; the messages of npm above say why.');
 }
 
-/** Builds the Node host, the files for browsers (vite.config.ts), the demo and the administration page, unless the build is newer than every source. */
+/** Builds the Node host, the files for browsers (vite.config.ts), the administration page and the demo, unless the build is newer than every source. */
 export function build() {
   if (isBuilt()) return;
   print('Building …');
@@ -43,12 +43,12 @@ export function build() {
     const main = join(staging, 'node', 'main.js');
     const files = filesBelow(staging).filter((file) => file !== main);
     putInPlace(staging, files);
-    // Like any app, the demo uses the files in dist.
-    runVite(['build', 'demo', '--outDir', join(staging, 'demo')]);
-    putInPlace(staging, filesBelow(join(staging, 'demo')));
     runVite(['build', '-c', 'src/packages/build/admin-page.ts', '--outDir', join(staging, 'utils')]);
     rmSync(join(root, 'dist', 'utils'), { recursive: true, force: true });
     putInPlace(staging, filesBelow(join(staging, 'utils')));
+    // Like any app, the demo uses the files in dist.
+    runVite(['build', 'demo', '--outDir', join(staging, 'demo')]);
+    putInPlace(staging, filesBelow(join(staging, 'demo')));
     // Last, because the next start takes its time of change as proof that the build is complete.
     putInPlace(staging, [main]);
   } finally {

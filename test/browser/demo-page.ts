@@ -78,6 +78,12 @@ export async function text(tab: Tab, selector: string): Promise<unknown> {
   return tab.evaluate(`document.querySelector(${JSON.stringify(selector)})?.textContent ?? null`);
 }
 
+export async function texts(tab: Tab, selector: string): Promise<unknown> {
+  return tab.evaluate(
+    `[...document.querySelectorAll(${JSON.stringify(selector)})].map(({ textContent }) => textContent)`,
+  );
+}
+
 export async function value(tab: Tab): Promise<string> {
   return String(await tab.evaluate('document.querySelector("#editor")?.value ?? ""'));
 }
@@ -162,4 +168,31 @@ export function tooWide(tab: Tab): Promise<unknown> {
   return tab.evaluate(`[...document.querySelectorAll('.document, .document > *, .document header > *, .document .marks > *')]
     .filter((element) => element.getBoundingClientRect().right > innerWidth)
     .map(({ tagName, className }) => \`\${tagName} \${className}\`)`);
+}
+
+/** Whether the map of the overview is lit at this latitude and longitude. */
+export function isLitAt([latitude, longitude]: readonly [number, number]): string {
+  return `(() => {
+    const canvas = document.querySelector('.overview canvas');
+    if (canvas === null) return false;
+    const scale = canvas.width / 360;
+    const at = [Math.floor((${longitude} + 180.5) * scale), Math.floor((78 - ${latitude} + 0.5) * scale)];
+    const colour = getComputedStyle(canvas).getPropertyValue('--dot-lit');
+    return '#' + [...canvas.getContext('2d').getImageData(...at, 1, 1).data].slice(0, 3).map((part) => part.toString(16).padStart(2, '0')).join('') === colour;
+  })()`;
+}
+
+/** From now on, in each frame: how many documents there are as the head of the page, the map and the list say, as far as each says it. */
+export async function recordCounts(tab: Tab): Promise<void> {
+  await tab.evaluate(`{
+    globalThis.counted = [];
+    const read = (selector, pattern) => pattern.exec(document.querySelector(selector)?.textContent ?? '')?.[1];
+    const record = () => {
+      const head = read('.app-bar [href="#/countries"] .count', /^(\\d+)$/);
+      const all = [head, read('.overview-count strong', /^(\\d+)$/), read('.range', / of (\\d+)$/)].filter((count) => count && count !== '0');
+      if (JSON.stringify(all) !== JSON.stringify(counted.at(-1))) counted.push(all);
+      requestAnimationFrame(record);
+    };
+    record();
+  }`);
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll } from 'vitest';
 import { must } from '../../src/base/shared/assert.ts';
 import type { HttpServer } from '../../src/node/http/http-server.ts';
-import { demoPolicy, startDemo } from '../../src/node/server/demo.ts';
+import { type DemoOptions, demoPolicy, startDemo } from '../../src/node/server/demo.ts';
 import type { NodeHost } from '../support/conformance/node-host.ts';
 import { click, shows } from './demo-page.ts';
 import type { Browser, Engine, Tab } from './drivers/browser.ts';
@@ -26,6 +26,8 @@ export class Demo {
   readonly #engine: Engine;
   #browser: Browser | undefined;
   #server: HttpServer | undefined;
+  /** How it was served last. */
+  #options: DemoOptions | undefined;
   #database: NodeHost | undefined;
   #tabs: Tab[] = [];
 
@@ -50,13 +52,21 @@ export class Demo {
   }
 
   /** Serves it with empty storage. The database beside it, if there is one, is for its page that is kept in sync with a server. */
-  async serve(database?: NodeHost): Promise<void> {
+  async serve(database?: NodeHost, wanted = demoPolicy): Promise<void> {
     this.#database = database;
     // The driver of WebKit evaluates scripts of its own.
-    const policy = this.#engine === 'webkit' ? demoPolicy.replace("'wasm-unsafe-eval'", "'unsafe-eval'") : demoPolicy;
-    const started = await startDemo({ port: 0, folder, policy, server: database?.baseUrl });
-    if (started === undefined || typeof started === 'string') throw new Error('the demo is not built; run npm test');
+    const policy = this.#engine === 'webkit' ? wanted.replace("'wasm-unsafe-eval'", "'unsafe-eval'") : wanted;
+    this.#options = { port: 0, folder, policy, server: database?.baseUrl };
+    await this.startServer();
+  }
+
+  /** Again at the same address, after it was stopped. */
+  async startServer(): Promise<void> {
+    const started = await startDemo(must(this.#options, 'the options of the demo'));
+    if (started === undefined || typeof started === 'string')
+      throw new Error(started ?? 'the demo is not built; run npm test');
     this.#server = started;
+    this.#options = { ...must(this.#options, 'the options of the demo'), port: Number(new URL(started.url).port) };
   }
 
   async open(hash: string): Promise<Tab> {

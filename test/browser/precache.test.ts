@@ -209,6 +209,26 @@ describe.each(chosenEngines())('an app that keeps its own files, in %s', (engine
     expect(await tab.evaluate(write('kept'))).toBe(201);
     await tab.close();
   });
+
+  test('loads no list, and no administration page, from another origin', async () => {
+    const folder = join(app().path, 'site');
+    cpSync(join(import.meta.dirname, '../../dist/browser'), folder, { recursive: true });
+    writeFileSync(join(folder, 'settee-precache.js'), "self.setteePrecache = { version: '1', files: [] };");
+    writeFileSync(join(folder, 'page.js'), 'self.setteeUtils = { createPage: () => ({ respond() {} }) };');
+    writeFileSync(join(folder, 'main.js'), 'globalThis.ready = true;');
+    writeFileSync(join(folder, 'index.html'), page('/main.js'));
+    const [own, other] = [await serve(folder), await serve(folder)];
+    const tab = await open(`${own.origin}/`);
+    const registered = (parameters: string) =>
+      tab.evaluate(
+        `navigator.serviceWorker.register('/settee-sw.js?${parameters}').then(() => 'registered', ({ name }) => name)`,
+      );
+    expect(await registered('precache=/settee-precache.js')).toBe('registered');
+    expect(await registered('utils=/page.js')).toBe('registered');
+    expect(await registered(`precache=${other.origin}/settee-precache.js`)).toBe('TypeError');
+    expect(await registered(`utils=${other.origin}/page.js`)).toBe('TypeError');
+    await tab.close();
+  });
 });
 
 describe('an app that precaches nothing', () => {

@@ -1,9 +1,13 @@
 /** One database, accessed with `fetch()`: this is all that an app needs. */
 import type { Logging, RequestLog } from './request-log.ts';
+import { emitSquare } from './squares.ts';
 
 /** What a document says about one of its files. */
 export interface Attachment {
   readonly content_type: string;
+  /** In bytes. */
+  readonly length?: number;
+  readonly digest?: string;
 }
 
 export interface StoredDocument {
@@ -28,6 +32,9 @@ export interface Listing {
   readonly rows: readonly Row[];
 }
 
+/** A document, or some of its members. */
+export type Found = { readonly _id: string } & Content;
+
 /** Where in the list a page begins. */
 export interface PageStart {
   /** At this id, or, if `backwards`, before it. Undefined: at the first one. */
@@ -39,6 +46,8 @@ export interface DatabaseInfo {
   /** Grows with every change. */
   readonly updateSeq: number;
   readonly bytes: number;
+  /** With design documents. */
+  readonly documents: number;
 }
 
 /** A row of `_changes?include_docs=true`. */
@@ -66,18 +75,27 @@ export class RequestError extends Error {
   }
 }
 
-/** The page's own design document, and its one view. */
-const DESIGN = '_design/demo';
-const VIEW = `/${DESIGN}/_view/documents`;
+/** The page's own design documents, with a view each: an index of its own, which is brought up to date when it is asked for. */
+const VIEW = '/_design/demo/_view/documents';
+const MAP_VIEW = '/_design/map/_view/squares';
 
-/**
- * Each document under its id, in the order of `_all_docs`, counted, without the design document itself. This is the page's list;
- * reduced, it is the number of documents.
- */
-const design = {
-  options: { collation: 'raw' },
-  views: { documents: { map: 'function (doc) { emit(doc._id); }', reduce: '_count' } },
-};
+const designs = [
+  /**
+   * Each document under its id, in the order of `_all_docs`, counted, without the design documents themselves. This is the page's list;
+   * reduced, it is the number of documents.
+   */
+  {
+    _id: '_design/demo',
+    options: { collation: 'raw' },
+    views: { documents: { map: 'function (doc) { emit(doc._id); }', reduce: '_count' } },
+  },
+  /** Each document under the square degree of the map in which it is; grouped, how many each square has. */
+  {
+    _id: '_design/map',
+    options: { collation: 'raw' },
+    views: { squares: { map: emitSquare, reduce: '_count' } },
+  },
+];
 
 /** A reduction's only row; there is none while there is nothing to count. */
 export interface CountEvent {
@@ -100,7 +118,7 @@ export class Database {
 
   constructor(name: string, log: RequestLog) {
     this.name = name;
-    this.#path = `/db/${name}`;
+    this.#path = `/db/${encodeURIComponent(name)}`;
     this.#log = log;
   }
 
@@ -126,23 +144,22 @@ export class Database {
 
   /** Looks into the list of databases, because browsers write every 404 to the console. */
   async exists(): Promise<boolean> {
-    const names: string[] = await succeed(await this.#log.fetch('/db/_all_dbs', { headers: JSON_HEADERS }, 'quiet'));
-    return names.includes(this.name);
+    return (await databaseNames(this.#log)).includes(this.name);
   }
 
   async info(): Promise<DatabaseInfo> {
-    const { update_seq, disk_size } = await succeed(await this.#ask('', {}, 'quiet'));
-    return { updateSeq: update_seq, bytes: disk_size };
+    const { update_seq, disk_size, doc_count } = await succeed(await this.#ask('', {}, 'quiet'));
+    return { updateSeq: update_seq, bytes: disk_size, documents: doc_count };
   }
 
-  /** Writes the design document if it does not exist. */
+  /** Writes the design documents that do not exist. */
   async prepare(): Promise<void> {
-    const query = new URLSearchParams({ keys: JSON.stringify([DESIGN]) });
+    const query = new URLSearchParams({ keys: JSON.stringify(designs.map(({ _id }) => _id)) });
     const { rows } = await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'));
-    if (rows[0]?.value && !rows[0].value.deleted) return;
+    const docs = designs.filter((_design, index) => !rows[index]?.value || rows[index].value.deleted);
+    if (docs.length === 0) return;
     // Another tab may be quicker. In the response to a bulk write that is not a failed request in anyone's console.
-    const body = JSON.stringify({ docs: [{ _id: DESIGN, ...design }] });
-    await succeed(await this.#ask('/_bulk_docs', { method: 'POST', body }, 'quiet'));
+    await succeed(await this.#ask('/_bulk_docs', { method: 'POST', body: JSON.stringify({ docs }) }, 'quiet'));
   }
 
   /** Does nothing if it already exists. */
@@ -168,6 +185,24 @@ export class Database {
     return { total: total_rows, offset, rows: backwards ? rows.reverse() : rows };
   }
 
+  /** How many documents there are, now. */
+  async count(): Promise<number> {
+    const query = new URLSearchParams({ reduce: 'false', limit: '0' });
+    return (await succeed(await this.#ask(`${VIEW}?${query}`, {}, 'quiet'))).total_rows;
+  }
+
+  /** The square degrees that have documents, numbered as `squareOf` does. */
+  async squares(): Promise<readonly number[]> {
+    const { rows } = await succeed(await this.#ask(`${MAP_VIEW}?group=true`, {}, 'quiet'));
+    return rows.map(({ key }: { readonly key: number }) => key);
+  }
+
+  /** The documents that a selector chooses, with these of their members. */
+  async find(selector: Content, fields: readonly string[], limit: number): Promise<readonly Found[]> {
+    const body = JSON.stringify({ selector, fields, limit });
+    return (await succeed(await this.#ask('/_find', { method: 'POST', body }))).docs;
+  }
+
   /** How many ids come before this one: a response without rows, whatever the size of the database. */
   async countBefore(id: string): Promise<number> {
     const query = new URLSearchParams({ reduce: 'false', limit: '0', startkey: JSON.stringify(id) });
@@ -183,6 +218,12 @@ export class Database {
   async get(id: string, logging: Logging = 'logged'): Promise<StoredDocument | undefined> {
     const answer = await this.#ask(`/${encodeURIComponent(id)}`, {}, logging);
     return answer.status === 404 ? undefined : succeed(answer);
+  }
+
+  /** A revision with its files in it, as text. */
+  async getWhole(id: string, rev: string): Promise<StoredDocument> {
+    const query = new URLSearchParams({ rev, attachments: 'true' });
+    return succeed(await this.#ask(`/${encodeURIComponent(id)}?${query}`, {}, 'quiet'));
   }
 
   /** Returns the new revision, or undefined if `rev` is not the current one: someone else was quicker. */
@@ -257,6 +298,11 @@ export class Database {
   #ask(path: string, init: RequestInit = {}, logging?: Logging): Promise<Response> {
     return this.#log.fetch(`${this.#path}${path}`, { headers: JSON_HEADERS, ...init }, logging);
   }
+}
+
+/** All databases of this browser, in alphabetical order. */
+export async function databaseNames(log: RequestLog): Promise<readonly string[]> {
+  return succeed(await log.fetch('/db/_all_dbs', { headers: JSON_HEADERS }, 'quiet'));
 }
 
 /** A text that sorts after every id with this prefix. */

@@ -1,11 +1,13 @@
 /** The two databases of the demo, and how their documents are shown. Documents may have been edited to anything. */
 import { counts } from 'virtual:world';
-import type { StoredDocument } from './database.ts';
+import type { Found, StoredDocument } from './database.ts';
+import { slug } from './slug.ts';
 
 export interface Dataset {
   /** The name of the database, also in the page's address. */
   readonly name: 'countries' | 'cities';
   readonly title: string;
+  readonly singular: string;
   /** As in "No cities yet". */
   readonly plural: string;
   /** JSON lines. */
@@ -20,8 +22,13 @@ export interface Dataset {
 export interface Description {
   readonly title: string;
   readonly subtitle: string;
-  readonly facts: readonly (readonly [label: string, value: string])[];
+  readonly facts: readonly Fact[];
+  /** Codes of the countries at its borders. */
+  readonly neighbours: readonly string[];
 }
+
+/** `href`: where more of it is to be found. */
+export type Fact = readonly [label: string, value: string, href?: string];
 
 /** Latitude and longitude in degrees. */
 export type Place = readonly [number, number];
@@ -32,6 +39,7 @@ export const datasets: readonly Dataset[] = [
   {
     name: 'countries',
     title: 'Countries',
+    singular: 'country',
     plural: 'countries',
     file: '/data/countries.jsonl',
     count: counts.countries,
@@ -43,6 +51,7 @@ export const datasets: readonly Dataset[] = [
   {
     name: 'cities',
     title: 'Cities',
+    singular: 'city',
     plural: 'cities',
     file: '/data/cities.jsonl',
     count: counts.cities,
@@ -65,12 +74,23 @@ export function placesOf(documents: readonly StoredDocument[]): readonly Place[]
   return documents.map(placeOf).filter((place) => place !== undefined);
 }
 
+/** The name of a country, in English; empty if it has none. */
+export function nameOf(document: Found): string {
+  return text(at(document['name'], 'common'));
+}
+
+/** The address of a country's page. */
+export function countryHash(id: string): string {
+  return `#/countries/${encodeURIComponent(id)}`;
+}
+
 function describeCountry(document: StoredDocument): Description {
   const capital = texts(document['capital']).join(', ');
   const region = text(document['region']);
   const name = document['name'];
   return {
-    title: text(at(name, 'common')) || document._id,
+    title: nameOf(document) || document._id,
+    neighbours: texts(document['borders']),
     subtitle: [capital, region].filter(Boolean).join(' · '),
     facts: withoutEmpty([
       ['Official name', text(at(name, 'official'))],
@@ -84,7 +104,6 @@ function describeCountry(document: StoredDocument): Description {
           .join(', '),
       ],
       ['Area', measured(document['area'], 'km²')],
-      ['Neighbours', texts(document['borders']).join(', ')],
       ['Domain', texts(document['tld']).join(', ')],
     ]),
   };
@@ -96,9 +115,10 @@ function describeCity(document: StoredDocument): Description {
   const place = placeOf(document);
   return {
     title: text(document['name']) || document._id,
+    neighbours: [],
     subtitle: [region, country].filter(Boolean).join(' · '),
     facts: withoutEmpty([
-      ['Country', country],
+      ['Country', country, countryHash(slug(country))],
       ['Region', region],
       ['Latitude', place ? inDegrees(place[0], 'N', 'S') : ''],
       ['Longitude', place ? inDegrees(place[1], 'E', 'W') : ''],
@@ -106,7 +126,7 @@ function describeCity(document: StoredDocument): Description {
   };
 }
 
-function withoutEmpty(facts: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
+function withoutEmpty(facts: readonly Fact[]): readonly Fact[] {
   return facts.filter(([, value]) => value !== '');
 }
 

@@ -5,6 +5,8 @@ import type { Dataset } from './datasets.ts';
 export interface Progress {
   /** Documents processed so far, including those that already existed. */
   readonly done: number;
+  /** Those that did not. */
+  readonly written: number;
   readonly total: number;
   readonly perSecond: number;
   readonly seconds: number;
@@ -25,11 +27,13 @@ export async function load(
   const began = performance.now();
   await database.create();
   let done = 0;
+  let written = 0;
   const write = async (documents: readonly string[]) => {
-    await database.writeAll(documents, signal);
+    const outcome = await database.writeAll(documents, signal);
+    written += outcome.written;
     done += documents.length;
     const seconds = (performance.now() - began) / 1000;
-    onProgress({ done, total: count, perSecond: done / seconds, seconds, batch: documents });
+    onProgress({ done, written, total: count, perSecond: done / seconds, seconds, batch: documents });
   };
   const underWay = new Set<Promise<void>>();
   for await (const documents of batches(await fetchLines(file, signal), batch)) {

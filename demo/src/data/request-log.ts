@@ -7,6 +7,17 @@ export interface LoggedRequest {
   readonly status: number;
   /** Until the head of the response arrived. */
   readonly ms: number;
+  /** What was sent, so that it can be sent again. */
+  readonly sent: SentRequest;
+}
+
+export interface SentRequest {
+  readonly method: string;
+  /** As it was requested. */
+  readonly path: string;
+  readonly contentType: string | undefined;
+  /** A text, `file` for a body that is none, `long` for one that is too long to be kept; undefined if there was none. */
+  readonly body: { readonly text: string } | 'file' | 'long' | undefined;
 }
 
 /** An event of a feed. */
@@ -22,6 +33,9 @@ type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
 export type Logging = 'logged' | 'quiet';
 
 const KEPT = 100;
+
+/** Characters of a body; a note with its photo has fewer. */
+const KEPT_BODY = 300_000;
 
 export class RequestLog extends EventTarget {
   /** The latest first. */
@@ -44,7 +58,8 @@ export class RequestLog extends EventTarget {
       return response;
     } finally {
       const ms = performance.now() - began;
-      if (logging === 'logged') this.#add({ method: init.method ?? 'GET', path: readable(path), status, ms });
+      const sent = sentRequest(path, init);
+      if (logging === 'logged') this.#add({ method: sent.method, path: readable(path), status, ms, sent });
     }
   }
 
@@ -59,6 +74,12 @@ export class RequestLog extends EventTarget {
     this.entries.length = Math.min(this.entries.length, KEPT);
     this.dispatchEvent(new Event('request'));
   }
+}
+
+function sentRequest(path: string, { method = 'GET', headers, body }: RequestInit): SentRequest {
+  const contentType = body === undefined ? undefined : (new Headers(headers).get('content-type') ?? undefined);
+  if (typeof body !== 'string') return { method, path, contentType, body: body ? 'file' : undefined };
+  return { method, path, contentType, body: body.length > KEPT_BODY ? 'long' : { text: body } };
 }
 
 function readable(path: string): string {

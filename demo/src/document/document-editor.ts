@@ -2,15 +2,18 @@
 
 import type { Content, Database, StoredDocument } from '../data/database.ts';
 import { type Dataset, placeOf } from '../data/datasets.ts';
-import { button, fill, icon, icons, make } from '../elements/elements.ts';
+import { button, type Child, fill, icon, icons, make } from '../elements/elements.ts';
 import { WorldMap } from '../elements/world-map.ts';
 import type { Change } from '../following/changes.ts';
 import { type Conflict, conflictPanel, contentOf } from './conflict-panel.ts';
+import { neighbours } from './neighbours.ts';
 import { PhotoFrame } from './photo-frame.ts';
 
 export interface EditorHost {
   /** The address of the list. */
   readonly listHash: string;
+  /** Whether the database has any documents. */
+  isLoaded(): boolean;
 }
 
 export class DocumentEditor {
@@ -36,6 +39,9 @@ export class DocumentEditor {
     this.#database = database;
     this.#host = host;
     this.#photo = new PhotoFrame(database, {
+      // What is shown afterwards is the document with the photo.
+      whyNot: () =>
+        this.isEdited ? 'Save or undo your changes of the text first, then the photo can change.' : undefined,
       onChanged: () => void this.#onPhotoChanged(),
       onFailed: (reason) => this.#say(reason, 'error'),
     });
@@ -141,8 +147,10 @@ export class DocumentEditor {
     const base = this.#document;
     if (!base) return;
     try {
+      // With its files, which can't be read any more once it is deleted, so that it can be brought back.
+      const whole = base._attachments === undefined ? base : await this.#database.getWhole(this.#id, base._rev);
       if (await this.#database.remove(this.#id, base._rev)) {
-        this.#renderMissing(base);
+        this.#renderMissing(whole);
         this.element.focus();
       } else this.#showConflict({ base, mine: contentOf(base), theirs: await this.#current() });
     } catch (error) {
@@ -167,9 +175,16 @@ export class DocumentEditor {
   #take(document: StoredDocument | undefined): void {
     if (!document) return;
     this.#document = document;
-    const { title, subtitle, facts } = this.#dataset.describe(document);
+    const { title, subtitle, facts, neighbours: codes } = this.#dataset.describe(document);
     fill(this.#head, ...this.#headOf(title, subtitle, document._rev));
-    fill(this.#facts, ...facts.map(([label, value]) => make('div', {}, make('dt', {}, label), make('dd', {}, value))));
+    fill(
+      this.#facts,
+      ...facts.map(([label, value, href]) =>
+        make('div', {}, make('dt', {}, label), make('dd', {}, href === undefined ? value : make('a', { href }, value))),
+      ),
+      codes.length > 0 &&
+        make('div', { class: 'wide' }, make('dt', {}, 'Neighbours'), neighbours(this.#database, codes)),
+    );
     const place = placeOf(document);
     this.#map.element.hidden = place === undefined;
     this.#map.mark(place);
@@ -220,9 +235,7 @@ export class DocumentEditor {
   #renderMissing(deleted?: StoredDocument): void {
     this.#document = undefined;
     const id = make('code', {}, this.#id);
-    const what = deleted
-      ? ['The document ', id, ' is gone, in every tab.']
-      : ['There is no document ', id, ', or it was deleted.'];
+    const what = this.#whyMissing(deleted !== undefined, id);
     const restore = button('Bring it back', () => void this.#restore(deleted), { 'data-action': 'restore' });
     fill(this.#message);
     fill(
@@ -233,6 +246,14 @@ export class DocumentEditor {
       deleted && make('div', { class: 'actions' }, restore),
       this.#message,
     );
+  }
+
+  #whyMissing(isDeleted: boolean, id: HTMLElement): readonly Child[] {
+    if (isDeleted) return ['The document ', id, ' is gone, in every tab.'];
+    if (this.#host.isLoaded()) return ['There is no document ', id, ', or it was deleted.'];
+    const { name, title, plural } = this.#dataset;
+    const list = make('a', { href: `#/${name}` }, title);
+    return ['There is no document ', id, `, because the ${plural} are not loaded yet: the page `, list, ' does that.'];
   }
 
   /** Without a revision: a deleted document may be written again. */

@@ -3,6 +3,8 @@ import type { Attachment, Database, StoredDocument } from '../data/database.ts';
 import { button, fill, make } from '../elements/elements.ts';
 
 export interface PhotoHost {
+  /** Why the document must not change now; undefined: it may. */
+  whyNot(): string | undefined;
   /** The document has another revision now. */
   onChanged(): void;
   onFailed(reason: string): void;
@@ -86,6 +88,8 @@ export class PhotoFrame {
   }
 
   async #change(change: () => Promise<string | undefined>): Promise<void> {
+    const reason = this.#host.whyNot();
+    if (reason !== undefined) return this.#host.onFailed(reason);
     try {
       const rev = await change();
       if (rev === undefined) this.#host.onFailed('Another tab has changed this document in the meantime. Try again.');

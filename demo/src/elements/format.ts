@@ -6,6 +6,10 @@ export function formatCount(value: number): string {
   return count.format(Math.round(value));
 }
 
+export function formatDocuments(value: number): string {
+  return `${formatCount(value)} ${Math.round(value) === 1 ? 'document' : 'documents'}`;
+}
+
 export function formatShare(part: number, whole: number): string {
   const share = whole === 0 ? 0 : part / whole;
   return share > 0 && share < 0.001 ? 'Less than 0.1%' : percent.format(share);

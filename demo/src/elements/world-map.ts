@@ -1,6 +1,7 @@
-/** The world as dots: one for each square degree that has a city, brighter ones for documents. */
+/** The world as dots: one for each square degree that has a city, brighter ones for documents, and large ones for those that were found. */
 import { squares } from 'virtual:world';
 import type { Place } from '../data/datasets.ts';
+import { squareOf } from '../data/squares.ts';
 import { make } from './elements.ts';
 
 /** What a map shows, in degrees: from its north-western corner. */
@@ -12,13 +13,13 @@ interface Section {
 }
 
 /** No one lives beyond it. */
-const WORLD: Section = { north: 78, west: -180, width: 360, height: 134 };
+export const WORLD: Section = { north: 78, west: -180, width: 360, height: 134 };
 
 /** The size of the section around a place. */
 const AROUND = { width: 120, height: 38 };
 
 /** So few places that they must stand out. */
-const FEW = 200;
+const FEW = 300;
 
 /** A dot this small is drawn as a square; the difference is not visible. */
 const SMALL_PX = 1.2;
@@ -26,15 +27,19 @@ const SMALL_PX = 1.2;
 export class WorldMap {
   readonly element: HTMLElement;
   readonly #canvas = make('canvas');
+  readonly #label: string;
   readonly #lit = new Set<number>();
   /** Lit since the last drawing. */
   readonly #fresh = new Set<number>();
+  /** Drawn on top; undefined: nothing is searched for. */
+  #found: ReadonlySet<number> | undefined;
   #mark: Place | undefined;
   #isDue = false;
   /** All of it must be drawn, not only what is fresh. */
   #isStale = true;
 
   constructor(label: string) {
+    this.#label = label;
     this.#canvas.setAttribute('role', 'img');
     this.#canvas.setAttribute('aria-label', label);
     this.element = make('div', { class: 'world' }, this.#canvas);
@@ -42,18 +47,30 @@ export class WorldMap {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#drawSoon(true));
   }
 
+  /** Lights more squares. */
   light(places: readonly Place[]): void {
+    const wereFew = this.#lit.size < FEW;
     for (const place of places) {
       const square = squareOf(place);
       if (!this.#lit.has(square)) this.#fresh.add(square);
       this.#lit.add(square);
     }
-    this.#drawSoon(false);
+    if (this.#fresh.size > 0) this.#drawSoon(wereFew && this.#lit.size >= FEW);
   }
 
-  /** Forgets what was lit. */
-  clear(): void {
+  /** Lights these squares and no others. */
+  lightOnly(squares: readonly number[]): void {
+    if (squares.length === this.#lit.size && squares.every((square) => this.#lit.has(square))) return;
     this.#lit.clear();
+    for (const square of squares) this.#lit.add(square);
+    this.#drawSoon(true);
+  }
+
+  /** Shows these in front of all others; undefined: none. */
+  find(places: readonly Place[] | undefined): void {
+    const found = places && new Set(places.map(squareOf));
+    if (found === undefined && this.#found === undefined) return;
+    this.#found = found;
     this.#drawSoon(true);
   }
 
@@ -100,14 +117,14 @@ export class WorldMap {
       this.#canvas.height = Math.round((section.height * width * density) / section.width);
       drawDots(context, section, base, 0.36, colour('--dot'));
     }
-    drawDots(
-      context,
-      section,
-      this.#isStale ? this.#lit : this.#fresh,
-      this.#lit.size < FEW ? 0.8 : 0.46,
-      colour('--dot-lit'),
-    );
+    const size = this.#lit.size < FEW ? 0.8 : 0.46;
+    // Behind what was found, the others are faint.
+    context.globalAlpha = this.#found ? 0.35 : 1;
+    drawDots(context, section, this.#isStale ? this.#lit : this.#fresh, size, colour('--dot-lit'));
+    context.globalAlpha = 1;
+    if (this.#found) drawDots(context, section, this.#found, 1.1, colour('--accent'));
     if (this.#mark) drawMark(context, section, this.#mark, colour('--accent'));
+    this.#canvas.setAttribute('aria-label', this.#lit.size > 0 ? `${this.#label}, ${this.#lit.size} lit` : this.#label);
     this.#fresh.clear();
     this.#isStale = false;
   }
@@ -175,11 +192,6 @@ function sectionAround([latitude, longitude]: Place): Section {
   const north = Math.min(WORLD.north + 6, Math.max(latitude + height / 2, height - 90));
   const west = Math.min(180 - width, Math.max(-180, longitude - width / 2));
   return { north, west, width, height };
-}
-
-function squareOf([latitude, longitude]: Place): number {
-  const row = Math.min(179, Math.max(0, Math.floor(90 - latitude)));
-  return row * 360 + Math.min(359, Math.max(0, Math.floor(longitude + 180)));
 }
 
 function decodeSquares(): readonly number[] {

@@ -17,7 +17,7 @@ export interface ListHost {
   /** The search has changed. */
   onQuery(query: string): void;
   /** These documents are shown now. */
-  onShown(places: readonly Place[]): void;
+  onShown(places: readonly Place[], isSearch: boolean): void;
 }
 
 const START: PageStart = { from: undefined, backwards: false };
@@ -59,6 +59,8 @@ export class DocumentList {
       autocomplete: 'off',
       spellcheck: 'false',
       input: () => this.#searchAgain(),
+      // Where the list scrolls with the page, what is found shows right below.
+      focus: () => this.element.scrollIntoView({ block: 'start' }),
       keydown: (event) => this.#onSearchKey(event),
     });
     this.#previous = this.#pager('Previous page', icons.back, () => this.#turn(true));
@@ -82,6 +84,7 @@ export class DocumentList {
   /** Shows what the address says. */
   show(query: string, selected: string | undefined): void {
     if (this.#search.value !== query && document.activeElement !== this.#search) this.#search.value = query;
+    const left = this.#selected;
     this.#selected = selected;
     // Another query by a link, the address bar, or the Back button.
     if (this.#prefixRead !== undefined && this.#prefixRead !== this.#prefix) {
@@ -89,7 +92,9 @@ export class DocumentList {
       void this.refresh('logged');
     }
     this.#mark();
-    if (selected !== undefined) this.#linkOf(selected)?.scrollIntoView({ block: 'nearest' });
+    // Also when a document is left: where it takes the place of the list, the list would begin at its top.
+    const id = selected ?? left;
+    if (id !== undefined) this.#linkOf(id)?.scrollIntoView({ block: 'nearest' });
   }
 
   /** Reads the page again. */
@@ -180,7 +185,10 @@ export class DocumentList {
     const from = backwards ? this.#rows[0]?.id : this.#rows.at(-1)?.id;
     if (from === undefined) return;
     this.#position = backwards ? { from, backwards } : { from: `${from}\0`, backwards };
-    void this.refresh('logged').then(() => this.#list.parentElement?.scrollTo({ top: 0 }));
+    void this.refresh('logged').then(() => {
+      this.#list.parentElement?.scrollTo({ top: 0 });
+      this.element.scrollIntoView({ block: 'start' });
+    });
   }
 
   #render(): void {
@@ -210,7 +218,7 @@ export class DocumentList {
   }
 
   #tellShown(): void {
-    this.#host.onShown(placesOf(this.#rows.map(({ doc }) => doc)));
+    this.#host.onShown(placesOf(this.#rows.map(({ doc }) => doc)), (this.#prefixRead ?? '') !== '');
   }
 
   #link({ id, doc }: Row): HTMLAnchorElement {

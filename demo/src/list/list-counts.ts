@@ -23,6 +23,8 @@ export class ListCounts {
   readonly #onChange: () => void;
   readonly #feeds: Feed<CountEvent>[] = [];
   #place: ListPlace = { prefix: '', from: undefined, before: 0, total: 0 };
+  /** How many the whole database has; undefined: not known yet. */
+  #documents: number | undefined;
   #isFollowing = false;
   /** What the feeds count. */
   #followed = '';
@@ -37,12 +39,14 @@ export class ListCounts {
   begin(place: ListPlace): void {
     this.#place = place;
     this.before = place.before;
-    this.total = place.total;
+    // One number for the whole page: what was read a moment ago may differ from what the page shows elsewhere.
+    this.total = place.prefix === '' ? (this.#documents ?? place.total) : place.total;
     this.#follow();
   }
 
   /** How many the whole database has, which the page learns anyway. */
   set documents(documents: number) {
+    this.#documents = documents;
     if (this.#place.prefix === '') this.#set('total', documents);
   }
 

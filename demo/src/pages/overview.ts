@@ -4,17 +4,25 @@ import { fill, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import { WorldMap } from '../elements/world-map.ts';
 import type { Change } from '../following/changes.ts';
+import { furtherLinks } from './further.ts';
+
+/** What takes no time is not told. */
+const NOTICE_MS = 400;
 
 export class Overview {
   readonly element: HTMLElement;
   readonly #dataset: Dataset;
   readonly #map = new WorldMap('The world, with a dot for every square degree that has a city');
   readonly #count = make('strong', {}, '—');
+  readonly #what = make('span', {});
+  readonly #found = make('span', {});
+  /** Lit while the map's squares are read, which may not have them yet. */
+  #meanwhile: Place[] | undefined;
   readonly #news = make('p', { class: 'overview-news', role: 'status' });
 
   constructor(dataset: Dataset) {
     this.#dataset = dataset;
-    const caption = make('p', { class: 'overview-count' }, this.#count, ` ${dataset.plural} in this browser`);
+    const caption = make('p', { class: 'overview-count' }, this.#count, this.#what, this.#found);
     this.element = make(
       'section',
       { class: 'overview' },
@@ -26,24 +34,48 @@ export class Overview {
         make('code', {}, "fetch('/db/…')"),
         '. A worker answers from storage on this device: in every tab, online and offline, with no server behind it.',
       ),
+      make('p', { class: 'further' }, ...furtherLinks()),
       this.#map.element,
       make('div', { class: 'overview-caption' }, caption, this.#news),
     );
   }
 
   set count(documents: number) {
+    const { singular, plural } = this.#dataset;
     this.#count.textContent = formatCount(documents);
+    this.#what.textContent = ` ${documents === 1 ? singular : plural} in this browser`;
   }
 
-  /** Shows the documents of the listed page. */
-  showPage(places: readonly Place[]): void {
-    this.#map.clear();
-    this.#map.light(places);
+  /** Lights the squares that have documents, as soon as they are read, and what was lit meanwhile. */
+  async lightAll(read: () => Promise<readonly number[]>): Promise<void> {
+    const meanwhile: Place[] = [];
+    this.#meanwhile = meanwhile;
+    // The first time, the view's index is made of all documents.
+    const notice = setTimeout(() => this.#say('Counting what the map shows …'), NOTICE_MS);
+    const squares = await read().finally(() => clearTimeout(notice));
+    if (this.#meanwhile !== meanwhile) return;
+    this.#meanwhile = undefined;
+    this.#map.lightOnly(squares);
+    this.#map.light(meanwhile);
   }
 
-  /** Lights more places while they are loaded. */
+  /** There are no documents. */
+  darken(): void {
+    this.#meanwhile = undefined;
+    this.#map.lightOnly([]);
+  }
+
+  /** Lights more places: of documents that are loaded, or listed. */
   light(places: readonly Place[]): void {
+    this.#meanwhile?.push(...places);
     this.#map.light(places);
+  }
+
+  /** Shows where the listed documents are that were searched for; undefined: there is no search. */
+  find(places: readonly Place[] | undefined): void {
+    this.#map.find(places);
+    const found = places?.length === 0 ? 'none of them found' : `in front the ${places?.length} listed here`;
+    this.#found.textContent = places === undefined ? '' : `, ${found}`;
   }
 
   /** Another tab has just made this change: says so, and shows where. */
@@ -52,9 +84,9 @@ export class Overview {
     if (change.document) this.#map.pulse(placeOf(change.document));
   }
 
-  /** Another tab loads, and has written this many documents by now. */
-  tellLoad(documents: number): void {
-    this.#say(`Another tab wrote ${formatCount(documents)} ${this.#dataset.plural}`);
+  /** Another tab loads. How far it is shows in the count. */
+  tellLoad(): void {
+    this.#say(`Another tab is loading ${this.#dataset.plural}`);
   }
 
   /** Uses a new element each time, since it fades away. */

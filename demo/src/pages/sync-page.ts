@@ -6,6 +6,7 @@ import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import { formatCount, formatTime, formatWait } from '../elements/format.ts';
 import type { Connections } from '../following/connections.ts';
+import { ConflictMaker } from '../sync/conflict-maker.ts';
 import { Line, type LineState, type PeerOutage } from '../sync/line.ts';
 import { ListPanel } from '../sync/list-panel.ts';
 import { PackingList } from '../sync/packing-list.ts';
@@ -17,8 +18,6 @@ const REMOTE = '/server/settee-demo';
 const EVERY_MS = 700;
 /** If the server did not answer when the page opened, it is tried again. */
 const BEGIN_AGAIN_MS = 3_000;
-/** What both sides say in the conflict that is created on request. */
-const TORN = ['Raincoats, the long ones', 'Umbrellas'] as const;
 
 const SWITCH: Readonly<Record<LineState['state'], string>> = {
   off: 'Offline',
@@ -39,6 +38,7 @@ export class SyncPage {
   readonly #here: PackingList;
   readonly #there: PackingList;
   readonly #line: Line;
+  readonly #conflicts: ConflictMaker;
   readonly #panels: readonly ListPanel[];
   readonly #refresh = coalesce(() => this.#read().catch(() => undefined));
   readonly #switch = button('', () => void this.#toggle(), { class: 'line-switch', role: 'switch' });
@@ -59,6 +59,7 @@ export class SyncPage {
     this.#here = new PackingList(`/db/${LOCAL}`, log);
     this.#there = new PackingList(REMOTE, log);
     this.#line = new Line(LOCAL, `${location.origin}${REMOTE}`, log);
+    this.#conflicts = new ConflictMaker(this.#here, this.#there);
     const panel = (name: string, title: string, where: string, list: PackingList) =>
       new ListPanel({ name, title, where, list, connections });
     this.#panels = [
@@ -165,16 +166,18 @@ export class SyncPage {
   /** Step by step, as people cause one: offline, an edit of the same item on each side, and back online. */
   #makeConflict(): Promise<void> {
     return this.#work(async () => {
-      await this.#line.disconnect();
-      await this.#refresh();
-      for (const [index, list] of [this.#here, this.#there].entries()) {
+      await this.#conflicts.choose();
+      try {
+        await this.#line.disconnect();
+        await this.#refresh();
         await pause(900);
-        const items = await list.items();
-        const item = items.find(({ id }) => id === 'item-3') ?? items[0];
-        if (item) await list.save(item, TORN[index] ?? '', item.isPacked);
+        await this.#conflicts.change(0);
+        await pause(900);
+        await this.#conflicts.change(1);
+        await pause(1_400);
+      } finally {
+        await this.#line.connect();
       }
-      await pause(1_400);
-      await this.#line.connect();
     });
   }
 
@@ -185,7 +188,7 @@ export class SyncPage {
       await work();
       fill(this.#failure);
     } catch (error) {
-      fill(this.#failure, error instanceof Error ? error.message : String(error));
+      fill(this.#failure, reasonOf(error));
     } finally {
       this.#isBusy = false;
       await this.#refresh();
@@ -226,6 +229,12 @@ function describe(trouble: PeerOutage): string {
   ]
     .join(' ')
     .trim();
+}
+
+/** `fetch` rejects with a TypeError, whose message says little, when no response comes. */
+function reasonOf(error: unknown): string {
+  if (error instanceof TypeError) return 'The server can’t be reached.';
+  return error instanceof Error ? error.message : String(error);
 }
 
 function pause(ms: number): Promise<void> {

@@ -2,7 +2,7 @@
 import type { Settee } from 'settee';
 import { exportDatabase, importDatabase, type RefusedLine } from 'settee/transfer';
 import { button, fill, make } from '../elements/elements.ts';
-import { formatBytes, formatCount } from '../elements/format.ts';
+import { formatBytes, formatCount, formatDocuments } from '../elements/format.ts';
 
 /** How many documents of an export lie between two figures that are shown. */
 const STEP = 500;
@@ -71,7 +71,7 @@ export class TransferButtons {
       });
       const file = await new Response(lines.pipeThrough(new CompressionStream('gzip'))).blob();
       save(file, `${this.#name}.jsonl.gz`);
-      return `${formatCount(count)} documents, ${formatBytes(file.size)}`;
+      return `${formatDocuments(count)}, ${formatBytes(file.size)}`;
     });
   }
 
@@ -85,7 +85,7 @@ export class TransferButtons {
         },
         onProgress: ({ written, bytes, total }) => show(written, bytes, total),
       });
-      if (first === undefined) return `${formatCount(written)} documents`;
+      if (first === undefined) return formatDocuments(written);
       return `${formatCount(written)} written, ${formatCount(refused)} refused; line ${first.line}: ${first.reason}`;
     });
   }
@@ -115,7 +115,7 @@ export class TransferButtons {
   }
 
   get #path(): string {
-    return `/db/${this.#name}`;
+    return `/db/${encodeURIComponent(this.#name)}`;
   }
 }
 

@@ -2,7 +2,7 @@
 import type { RequestLog } from '../data/request-log.ts';
 
 /** The state of a replication, as `_scheduler/docs` reports it. */
-interface Listed {
+export interface Listed {
   readonly doc_id: string;
   readonly state: string | null;
   readonly info: {
@@ -129,7 +129,8 @@ function stateOf(own: readonly Listed[]): LineState['state'] {
   return own.every(isAtRest) ? 'resting' : 'copying';
 }
 
-function isAtRest(one: Listed | undefined): boolean {
+/** It runs, and has copied all that there is. */
+export function isAtRest(one: Listed | undefined): boolean {
   return one?.state === 'running' && one.info?.changes_pending === 0 && one.info.error === undefined;
 }
 
@@ -155,7 +156,7 @@ function least(numbers: readonly number[]): number | undefined {
 }
 
 /** A number that is kept for the next visit. */
-class KeptNumber {
+export class KeptNumber {
   readonly #key: string;
   #value: number | undefined;
 

@@ -111,13 +111,13 @@ export class ListPanel {
 
   #choice(item: Item): HTMLElement {
     const keep = (version: Version) => void this.#change(() => this.#list.resolve(item, version));
-    // In the same order on both sides.
-    const versions = [...item.versions].sort((one, other) => (one.text < other.text ? -1 : 1));
+    const versions = choicesOf(item.versions);
+    const kept = versions.length > 2 ? `All ${versions.length}` : 'Both';
     return make(
       'div',
       { class: 'versions', role: 'group', 'aria-label': 'A conflict' },
-      make('p', {}, 'Changed on both sides. Both versions are kept until you choose one:'),
-      ...versions.map((version) => button(version.text, () => keep(version), { 'data-action': 'keep' })),
+      make('p', {}, `Changed on both sides. ${kept} versions are kept until you choose one:`),
+      ...versions.map(({ label, version }) => button(label, () => keep(version), { 'data-action': 'keep' })),
     );
   }
 
@@ -139,6 +139,22 @@ export class ListPanel {
       `This database can’t be reached at the moment${isShown ? '; this is its last known content' : ''}.`,
     );
   }
+}
+
+/**
+ * What can be kept, in the same order on both sides. Versions that say the same are one choice; those that differ only in whether the item is
+ * packed say so.
+ */
+export function choicesOf(
+  versions: readonly Version[],
+): readonly { readonly label: string; readonly version: Version }[] {
+  const different = new Map(versions.map((version) => [JSON.stringify([version.text, version.isPacked]), version]));
+  const sorted = [...different].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, version]) => version);
+  return sorted.map((version) => {
+    const isAmbiguous = sorted.some((other) => other !== version && other.text === version.text);
+    const state = version.isPacked ? 'packed' : 'not packed';
+    return { label: isAmbiguous ? `${version.text}, ${state}` : version.text, version };
+  });
 }
 
 function textOf({ text, isPacked, versions }: Item): string {

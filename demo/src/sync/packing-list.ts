@@ -69,9 +69,9 @@ export class PackingList {
     return isTaken(await this.#ask(`/${id}`, { method: 'PUT', body }));
   }
 
-  async add(text: string): Promise<void> {
-    const id = `item-${Date.now().toString(36)}`;
-    await succeed(await this.#ask(`/${id}`, { method: 'PUT', body: JSON.stringify({ text, packed: false }) }));
+  /** Does nothing if there is an item with this id. */
+  async add(text: string, id = newId()): Promise<void> {
+    await isTaken(await this.#ask(`/${id}`, { method: 'PUT', body: JSON.stringify({ text, packed: false }) }));
   }
 
   /** Deletes all of its versions: if only one were deleted, another would become the winner. */
@@ -106,6 +106,10 @@ export class PackingList {
   }
 }
 
+export function newId(): string {
+  return `item-${Date.now().toString(36)}`;
+}
+
 function toVersion({ _rev: rev, text = '', packed = false }: StoredItem): Version {
   return { rev, text, isPacked: packed };
 }
@@ -117,6 +121,9 @@ async function isTaken(answer: Response): Promise<boolean> {
 }
 
 async function succeed(answer: Response) {
+  // What answers in place of a server that is away does not answer in JSON.
+  if (answer.status >= 502 && answer.status <= 504)
+    throw new RequestError(answer.status, 'The server can’t be reached.');
   const json = await answer.json();
   if (answer.ok) return json;
   throw new RequestError(answer.status, `${json.reason ?? json.error ?? answer.statusText}`);

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { WriteButton } from '../components/write-button.tsx';
-import { pretty } from '../review/request-text.ts';
+import { prettyJson } from '../json/print-json.ts';
 import { RequestTexts } from '../review/review.tsx';
 import {
   type Draft,
@@ -154,7 +154,7 @@ function Response({ outcome }: { readonly outcome: Outcome }) {
       </details>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
       <pre class="code" tabIndex={0}>
-        {pretty(text)}
+        {prettyJson(text)}
       </pre>
     </section>
   );

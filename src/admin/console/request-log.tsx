@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button.tsx';
 import { formatCount } from '../components/format.ts';
-import { asCurl, asFetch, pretty } from '../review/request-text.ts';
+import { prettyJson } from '../json/print-json.ts';
+import { asCurl, asFetch } from '../review/request-text.ts';
 import { type LoggedRequest, requestLog } from '../server/client.ts';
 import { StatusTag } from './request-form.tsx';
 import { type Draft, isWrite, toDraft } from './requests.ts';
@@ -98,14 +99,14 @@ function Contents({ entry }: { readonly entry: LoggedRequest }) {
           <h3>Body</h3>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
           <pre class="code" tabIndex={0}>
-            {pretty(entry.json)}
+            {prettyJson(entry.json)}
           </pre>
         </>
       )}
       <h3>Response{entry.response.length >= 20_000 && ' (its beginning)'}</h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
       <pre class="code" tabIndex={0}>
-        {pretty(entry.response)}
+        {prettyJson(entry.response)}
       </pre>
     </>
   );

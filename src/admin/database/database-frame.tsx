@@ -22,7 +22,7 @@ interface DatabaseFrameProps {
 /** What all screens of a database have: its name, and the way to the others. */
 export function DatabaseFrame({ database, current, children }: DatabaseFrameProps) {
   return (
-    <div class="database-frame">
+    <div class="database-frame" data-screen={current}>
       <header class="screen-head">
         <nav aria-label="Path">
           <a href="#/">Databases</a> <Icon name="right" />

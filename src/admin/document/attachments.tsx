@@ -1,10 +1,13 @@
-/** The attachments of a stored document: looked at, added and removed. */
+/** The attachments of a stored document: looked at, added, replaced and removed. */
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { Dialog } from '../components/dialog.tsx';
 import { formatBytes } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
-import { base, exchange, parseResponse, pathOf, type ServerRequest } from '../server/client.ts';
-import type { StoredDocument } from '../server/document.ts';
+import { base, exchange, parseResponse, type ServerRequest } from '../server/client.ts';
+import { type Attachment, attachmentPath, type StoredDocument } from '../server/document.ts';
 import { stored as storedEvents } from '../staging/staging-bar.tsx';
 
 interface AttachmentsProps {
@@ -12,59 +15,77 @@ interface AttachmentsProps {
   readonly stored: StoredDocument;
 }
 
-interface Attachment {
-  readonly name: string;
-  readonly type: string;
-  readonly bytes: number;
-}
-
 export function Attachments({ database, stored }: AttachmentsProps) {
-  const all = attachmentsOf(stored);
-  const add = (files: FileList | null) => {
-    if (files !== null && files.length > 0) reviewUpload(database, stored, [...files]);
+  const [isOver, setOver] = useState(false);
+  const add = (files: readonly File[]) => {
+    if (files.length > 0)
+      reviewUpload(
+        database,
+        stored,
+        files.map((file) => ({ file, name: file.name })),
+      );
   };
   return (
     <section
-      class="attachments"
+      class={isOver ? 'attachments over' : 'attachments'}
       aria-label="Attachments"
-      onDragOver={(event) => event.preventDefault()}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
       onDrop={(event) => {
         event.preventDefault();
-        add(event.dataTransfer?.files ?? null);
+        setOver(false);
+        add([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <h3>Attachments</h3>
-      {all.length === 0 && <p class="muted">None. Drop files here, or choose some.</p>}
+      {stored.attachments.length === 0 && <p class="muted">None. Drop files here, or choose some.</p>}
       <ul>
-        {all.map((one) => (
+        {stored.attachments.map((one) => (
           <Row key={one.name} database={database} stored={stored} attachment={one} />
         ))}
       </ul>
-      <AddFiles onFiles={add} />
+      <FileButton label="Files to attach" isMultiple onFiles={add}>
+        <Icon name="upload" /> Attach files
+      </FileButton>
     </section>
   );
 }
 
-function AddFiles({ onFiles }: { readonly onFiles: (files: FileList | null) => void }) {
+interface FileButtonProps {
+  readonly label: string;
+  readonly isMultiple?: boolean;
+  /** The name of the button, if it is not its text. */
+  readonly name?: string;
+  readonly class?: string;
+  readonly onFiles: (files: readonly File[]) => void;
+  readonly children: ComponentChildren;
+}
+
+/** A button that lets the user choose files. */
+function FileButton({ label, isMultiple = false, name, class: look, onFiles, children }: FileButtonProps) {
+  const input = useRef<HTMLInputElement>(null);
   return (
     <>
       <input
+        ref={input}
         type="file"
-        multiple
+        multiple={isMultiple}
         hidden
-        aria-label="Files to attach"
+        aria-label={label}
         onChange={({ currentTarget }) => {
-          onFiles(currentTarget.files);
+          onFiles([...(currentTarget.files ?? [])]);
           currentTarget.value = '';
         }}
       />
       <WriteButton
-        onClick={() => {
-          const input = document.querySelector('.attachments input[type=file]');
-          if (input instanceof HTMLInputElement) input.click();
-        }}
+        {...(look !== undefined && { class: look })}
+        {...(name !== undefined && { label: name })}
+        onClick={() => input.current?.click()}
       >
-        <Icon name="upload" /> Attach files
+        {children}
       </WriteButton>
     </>
   );
@@ -75,27 +96,72 @@ function Row({ database, stored, attachment }: AttachmentsProps & { readonly att
   const path = attachmentPath(database, stored.id, name);
   return (
     <li>
-      <a href={new URL(path, base).href} target="_blank" rel="noreferrer">
-        {name}
-      </a>
-      <span class="muted">
-        {type} · {formatBytes(bytes)}
-      </span>
-      {type.startsWith('image/') && type !== 'image/svg+xml' && bytes < PREVIEW_BYTES && (
-        <img src={new URL(path, base).href} alt={`Preview of ${name}`} height={64} loading="lazy" />
-      )}
-      <WriteButton
-        class="quiet"
-        label={`Remove ${name}`}
-        onClick={() => reviewRemoval(`${path}?rev=${stored.rev}`, name)}
-      >
-        <Icon name="trash" />
-      </WriteButton>
+      <div class="tool-row">
+        <a href={new URL(path, base).href} target="_blank" rel="noreferrer">
+          {name}
+        </a>
+        <span class="muted">
+          {type} · {formatBytes(bytes)}
+        </span>
+        <span class="spring" />
+        <FileButton
+          label={`File in place of ${name}`}
+          name={`Replace ${name}`}
+          class="quiet"
+          onFiles={([file]) => {
+            if (file !== undefined) reviewUpload(database, stored, [{ file, name }]);
+          }}
+        >
+          Replace
+        </FileButton>
+        <WriteButton
+          class="quiet"
+          label={`Remove ${name}`}
+          onClick={() => reviewRemoval(`${path}?rev=${stored.rev}`, name)}
+        >
+          <Icon name="trash" />
+        </WriteButton>
+      </div>
+      {/* Another revision may have another content under the same address. */}
+      <Preview attachment={attachment} href={`${new URL(path, base).href}?rev=${stored.rev}`} />
     </li>
   );
 }
 
-const PREVIEW_BYTES = 5_000_000;
+const PREVIEW_BYTES = 10_000_000;
+
+function Preview({
+  attachment: { name, type, bytes },
+  href,
+}: {
+  readonly attachment: Attachment;
+  readonly href: string;
+}) {
+  const [isOpen, setOpen] = useState(false);
+  if (type.startsWith('audio/'))
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: the attachment has none
+      <audio controls preload="none" src={href} aria-label={name} />
+    );
+  if (type.startsWith('video/'))
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: the attachment has none
+      <video controls preload="none" src={href} aria-label={name} />
+    );
+  if (!type.startsWith('image/') || type === 'image/svg+xml' || bytes > PREVIEW_BYTES) return null;
+  return (
+    <>
+      <button type="button" class="attachment-image" aria-label={`Enlarge ${name}`} onClick={() => setOpen(true)}>
+        <img src={href} alt={`Preview of ${name}`} loading="lazy" />
+      </button>
+      {isOpen && (
+        <Dialog title={name} isWide onClose={() => setOpen(false)}>
+          <img class="attachment-full" src={href} alt={`Content of ${name}`} />
+        </Dialog>
+      )}
+    </>
+  );
+}
 
 function reviewRemoval(path: string, name: string): void {
   const request: ServerRequest = { method: 'DELETE', path };
@@ -111,19 +177,25 @@ function reviewRemoval(path: string, name: string): void {
   });
 }
 
-function reviewUpload(database: string, { id, rev }: StoredDocument, files: readonly File[]): void {
+interface Upload {
+  readonly file: File;
+  /** Of the attachment. */
+  readonly name: string;
+}
+
+function reviewUpload(database: string, { id, rev }: StoredDocument, uploads: readonly Upload[]): void {
   review({
-    title: files.length === 1 ? `Attach ${files[0]?.name}` : `Attach ${files.length} files`,
+    title: uploads.length === 1 ? `Attach ${uploads[0]?.name}` : `Attach ${uploads.length} files`,
     effects: [
       'Each file makes a new revision of the document, which replicates to peers. An attachment of the same name is replaced.',
-      ...(files.length > 1 ? ['From the second request on, rev is the revision that the one before returned.'] : []),
+      ...(uploads.length > 1 ? ['From the second request on, rev is the revision that the one before returned.'] : []),
     ],
-    requests: files.map((file) => uploadRequest(database, id, rev, file)),
+    requests: uploads.map((one) => uploadRequest(database, id, rev, one)),
     action: 'Attach',
     apply: async () => {
       let latest = rev;
       try {
-        for (const file of files) latest = await upload(uploadRequest(database, id, latest, file));
+        for (const one of uploads) latest = await upload(uploadRequest(database, id, latest, one));
       } finally {
         storedEvents.dispatchEvent(new Event('stored'));
       }
@@ -131,8 +203,8 @@ function reviewUpload(database: string, { id, rev }: StoredDocument, files: read
   });
 }
 
-function uploadRequest(database: string, id: string, rev: string, file: File): ServerRequest {
-  const path = `${attachmentPath(database, id, file.name)}?rev=${rev}`;
+function uploadRequest(database: string, id: string, rev: string, { file, name }: Upload): ServerRequest {
+  const path = `${attachmentPath(database, id, name)}?rev=${rev}`;
   const headers = { 'content-type': file.type || 'application/octet-stream' };
   return { method: 'PUT', path, body: file, headers };
 }
@@ -140,18 +212,4 @@ function uploadRequest(database: string, id: string, rev: string, file: File): S
 /** Returns the new revision. */
 async function upload(request: ServerRequest): Promise<string> {
   return parseResponse<{ readonly rev: string }>(await exchange(request), request).rev;
-}
-
-function attachmentPath(database: string, id: string, name: string): string {
-  return `${pathOf(database, id)}/${name.split('/').map(encodeURIComponent).join('/')}`;
-}
-
-function attachmentsOf({ body }: StoredDocument): readonly Attachment[] {
-  const stubs = body['_attachments'];
-  if (typeof stubs !== 'object' || stubs === null) return [];
-  return Object.entries(stubs).map(([name, stub]) => {
-    const members = new Map(typeof stub === 'object' && stub !== null ? Object.entries(stub) : []);
-    const [type, length] = [members.get('content_type'), members.get('length')];
-    return { name, type: `${type ?? ''}`, bytes: typeof length === 'number' ? length : 0 };
-  });
 }

@@ -1,13 +1,15 @@
 /** One document: its source, and what else belongs to it. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
 import { goTo, hrefOf } from '../page/router.ts';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
-import { newId, readDocument } from '../server/document.ts';
+import { isReachable } from '../server/client.ts';
+import { newId, readDocument, type StoredDocument } from '../server/document.ts';
+import { stagedEdit } from '../staging/staged.ts';
 import { stored } from '../staging/staging-bar.tsx';
 import { Attachments } from './attachments.tsx';
-import { ConflictPanel } from './conflict-panel.tsx';
+import { ConflictPanel } from './conflict/conflict-panel.tsx';
 import { OpenDocument } from './open-document.tsx';
 import './document.css';
 
@@ -56,33 +58,55 @@ function ExistingDocument({ database, id }: { readonly database: string; readonl
     async (signal) => ({ found: await readDocument(database, id, signal) }),
     [database, id],
   );
-  useEffect(() => {
-    stored.addEventListener('stored', reload);
-    return () => stored.removeEventListener('stored', reload);
-  }, [reload]);
-  if (value === undefined)
+  useRereading(reload);
+  const found = value === undefined ? stagedBase(database, id) : value.found;
+  if (value === undefined && found === undefined)
     return failure === undefined && isLoading ? null : <ErrorNote failure={failure} retry={reload} />;
   return (
     <section class="fill document-screen">
       <header class="tool-row">
         <a href={hrefOf(['db', database])}>All documents</a>
         <h2>{id}</h2>
-        {value.found === undefined ? (
-          <span class="tag warn">not stored</span>
-        ) : (
-          <code class="muted">{value.found.rev}</code>
-        )}
+        {found === undefined ? <span class="tag warn">not stored</span> : <code class="muted rev">{found.rev}</code>}
         <span class="spring" />
         <button type="button" onClick={reload}>
           Read again
         </button>
       </header>
       <ErrorNote failure={failure} retry={reload} />
-      {value.found !== undefined && value.found.conflicts.length > 0 && (
-        <ConflictPanel database={database} id={id} winner={value.found.rev} />
+      {found !== undefined && found.conflicts.length > 0 && (
+        <ConflictPanel database={database} id={id} winner={found.rev} conflicts={found.conflicts} />
       )}
-      <OpenDocument database={database} id={id} stored={value.found} />
-      {value.found !== undefined && <Attachments database={database} stored={value.found} />}
+      <OpenDocument database={database} id={id} stored={found} />
+      {found !== undefined && <Attachments database={database} stored={found} />}
     </section>
   );
+}
+
+/** Reads again when something was stored here, when the user comes back to the page, and when the server does. */
+function useRereading(reload: () => void): void {
+  const isThere = isReachable.value;
+  const wasThere = useRef(isThere);
+  useEffect(() => {
+    const onVisible = () => {
+      if (document.visibilityState === 'visible') reload();
+    };
+    stored.addEventListener('stored', reload);
+    document.addEventListener('visibilitychange', onVisible);
+    return () => {
+      stored.removeEventListener('stored', reload);
+      document.removeEventListener('visibilitychange', onVisible);
+    };
+  }, [reload]);
+  useEffect(() => {
+    if (isThere && !wasThere.current) reload();
+    wasThere.current = isThere;
+  }, [isThere]);
+}
+
+/** What an edit was begun with: it can go on while the server does not respond. */
+function stagedBase(database: string, id: string): StoredDocument | undefined {
+  const edit = stagedEdit(database, id);
+  if (edit?.before === undefined || edit.rev === undefined) return undefined;
+  return { id, rev: edit.rev, text: edit.before, attachments: [], conflicts: [] };
 }

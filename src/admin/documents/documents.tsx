@@ -1,85 +1,130 @@
 /** All documents of a database, as a list that may have millions of rows. */
-import { useCallback, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
-import { formatCount } from '../components/format.ts';
-import { Icon } from '../components/icon.tsx';
-import { VirtualList } from '../components/virtual-list.tsx';
-import { WriteButton } from '../components/write-button.tsx';
-import { goTo, hrefOf } from '../page/router.ts';
+import { type KeyHelp, useKeyHelp, useSingleKey } from '../components/key-help.ts';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
-import { documentPage } from '../server/documents.ts';
-import { usePages } from './pages.ts';
+import type { JsonObject } from '../server/client.ts';
+import { stored } from '../staging/staging-bar.tsx';
+import { BulkBar } from './bulk/bulk-bar.tsx';
+import { reviewBulk } from './bulk/review-bulk.ts';
+import { RunList } from './bulk/run-list.tsx';
+import { TaskStatus } from './bulk/task-status.tsx';
+import { CountBar } from './count-bar.tsx';
+import { DocumentList } from './document-list.tsx';
+import { fieldsOf, usualColumns } from './fields.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { LIST_KEYS } from './list-keys.ts';
+import { type ListSettings, listSettings, storedColumns } from './list-state.ts';
+import { Pager } from './pager.tsx';
+import { isEmpty } from './selection.ts';
+import { ToolBar } from './tool-bar.tsx';
+import { type List, useList } from './use-list.ts';
+import { useSelection } from './use-selection.ts';
+import './documents.css';
 
-const ROW_HEIGHT = 32;
-/** Sorts after every id that begins with the text before it. */
-const AFTER_ALL = '\ufff0';
+const SCREEN_KEYS: readonly KeyHelp[] = [{ keys: '/', does: 'go to an id' }];
 
 export function Documents({ database }: DatabaseScreenProps) {
-  const [prefix, setPrefix] = useState('');
-  const [place, setPlace] = useState<{ readonly index: number } | undefined>(undefined);
-  const [failure, setFailure] = useState<unknown>(undefined);
-  const { total, rowAt, need, failure: pageFailure, reload } = usePages(database, false);
-  const onRange = useCallback((from: number, to: number) => need(from, to), [need]);
-  const jump = async (event: Event) => {
-    event.preventDefault();
-    setFailure(undefined);
-    try {
-      const range = { limit: 1, startkey: prefix, endkey: `${prefix}${AFTER_ALL}` };
-      const { offset } = await documentPage(database, range);
-      setPlace({ index: offset });
-    } catch (error) {
-      setFailure(error);
-    }
+  const settings = listSettings(database);
+  const [filter, layout] = [settings.filter.value, settings.layout.value];
+  const list = useList(database, filter, layout !== 'ids');
+  const [jump, setJump] = useState<{ readonly index: number } | undefined>(undefined);
+  const [seen, setSeen] = useState({ from: 0, to: 0 });
+  const onRange = useCallback((from: number, to: number) => setSeen({ from, to }), []);
+  const selecting = useSelection(settings, list);
+  const visible = visibleDocs(list, seen);
+  const columns = useColumns(database, settings, visible);
+  useKeyHelp('The list of documents', LIST_KEYS);
+  useKeyHelp('This screen', SCREEN_KEYS);
+  useSingleKey('/', () => document.getElementById('go-to-id')?.focus());
+  useReloadAfterWrites(list);
+  const show = (index: number) => {
+    selecting.moveTo(index, false);
+    settings.top.value = index;
+    setJump({ index });
+  };
+  const remove = () => {
+    if (filter.kind !== 'deleted') void reviewBulk({ database, list, settings, change: { kind: 'delete' } });
   };
   return (
-    <section class="fill">
-      <div class="tool-row">
-        <form class="search" onSubmit={(event) => void jump(event)}>
-          <Icon name="search" />
-          <input
-            type="search"
-            placeholder="Go to an id, or its beginning"
-            aria-label="Go to an id, or its beginning"
-            spellcheck={false}
-            autocapitalize="none"
-            value={prefix}
-            onInput={(event) => setPrefix(event.currentTarget.value)}
-          />
-        </form>
-        {total !== undefined && <span class="muted">{formatCount(total)} documents</span>}
+    <section class="fill documents-screen">
+      <ToolBar
+        database={database}
+        settings={settings}
+        visible={visible}
+        columns={columns.columns}
+        onColumns={columns.choose}
+        onShow={show}
+      />
+      <FilterBar settings={settings} />
+      <RunList database={database} onSelect={(ids) => selectIds(settings, ids)} />
+      <div class="tool-row list-head">
+        <CountBar
+          key={JSON.stringify(filter)}
+          filter={filter}
+          list={list}
+          counted={settings.counted.value}
+          onCounted={(count) => {
+            settings.counted.value = count;
+          }}
+        />
+        {selecting.isReading && <span class="muted">Reading the range …</span>}
         <span class="spring" />
-        <WriteButton class="primary" onClick={() => goTo(['db', database, 'document'])}>
-          <Icon name="plus" /> New document
-        </WriteButton>
+        <Pager list={list} seen={seen} onShow={show} />
       </div>
-      <ErrorNote failure={failure ?? pageFailure} retry={reload} />
-      {total === 0 && <p class="empty">This database has no documents yet.</p>}
-      {total !== undefined && total > 0 && (
-        <VirtualList
-          count={total}
-          rowHeight={ROW_HEIGHT}
-          label={`Documents of ${database}`}
-          goTo={place}
+      <ErrorNote failure={list.failure ?? selecting.failure} retry={list.reload} />
+      {list.isLoaded && list.count === 0 && list.failure === undefined && <Empty settings={settings} />}
+      {list.count > 0 && (
+        <DocumentList
+          key={layout}
+          database={database}
+          settings={settings}
+          list={list}
+          selecting={selecting}
+          columns={columns.columns}
+          goTo={jump}
           onRange={onRange}
-          row={(index) => <Row database={database} row={rowAt(index)} />}
+          onDelete={remove}
         />
       )}
+      {!isEmpty(settings.selection.value) && (
+        <BulkBar database={database} settings={settings} list={list} selecting={selecting} />
+      )}
+      <TaskStatus database={database} />
     </section>
   );
 }
 
-function Row({
-  database,
-  row,
-}: {
-  readonly database: string;
-  readonly row: { readonly id: string; readonly rev: string } | undefined;
-}) {
-  if (row === undefined) return <span class="muted">…</span>;
-  return (
-    <div class="document-row">
-      <a href={hrefOf(['db', database, 'document', row.id])}>{row.id}</a>
-      <code class="muted">{row.rev}</code>
-    </div>
-  );
+function Empty({ settings }: { readonly settings: ListSettings }) {
+  const { kind } = settings.filter.value;
+  if (kind === 'all') return <p class="empty">This database has no documents yet.</p>;
+  return <p class="empty">{kind === 'deleted' ? 'No document was deleted.' : 'No document matches.'}</p>;
+}
+
+function useReloadAfterWrites({ reload }: List): void {
+  useEffect(() => {
+    stored.addEventListener('stored', reload);
+    return () => stored.removeEventListener('stored', reload);
+  }, [reload]);
+}
+
+function visibleDocs({ rowAt }: List, { from, to }: { readonly from: number; readonly to: number }) {
+  return Array.from({ length: to - from }, (_, at) => rowAt(from + at)?.doc).filter((doc) => doc !== undefined);
+}
+
+/** The columns that the user chose. Until then, the fields of the first documents that were in sight. */
+function useColumns(database: string, { filter }: ListSettings, visible: readonly JsonObject[]) {
+  const [chosen, setChosen] = useState(() => storedColumns(database));
+  const usual = useRef<{ readonly filter: unknown; readonly columns: readonly string[] }>({
+    filter: undefined,
+    columns: [],
+  });
+  const isOld = usual.current.filter !== filter.value || usual.current.columns.length === 0;
+  if (isOld && visible.length > 0) usual.current = { filter: filter.value, columns: usualColumns(fieldsOf(visible)) };
+  return { columns: chosen ?? usual.current.columns, choose: setChosen };
+}
+
+function selectIds({ selection, place }: ListSettings, ids: readonly string[]): void {
+  selection.value = { isInverse: false, ids: new Set(ids) };
+  place.value = { ...place.value, base: selection.value };
 }

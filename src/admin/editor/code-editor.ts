@@ -1,19 +1,14 @@
 /** CodeMirror, with what the page needs of it. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands';
 import { javascript } from '@codemirror/lang-javascript';
-import { json, jsonParseLinter } from '@codemirror/lang-json';
-import {
-  bracketMatching,
-  foldGutter,
-  foldKeymap,
-  HighlightStyle,
-  indentOnInput,
-  syntaxHighlighting,
-} from '@codemirror/language';
+import { json } from '@codemirror/lang-json';
+import { bracketMatching, foldGutter, foldKeymap, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { type Diagnostic, linter, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { Annotation, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
-import { tags } from '@lezer/highlight';
+import { JsonMistake, parseJson } from '../json/json-tree.ts';
+import { idLinks, setLinkedIds } from './id-links.ts';
+import { colours, look } from './look.ts';
 import { syntaxMistake } from './syntax.ts';
 
 export type Language = 'json' | 'javascript' | 'text';
@@ -34,30 +29,6 @@ interface CodeEditorOptions {
 
 /** Marks a change that the page makes, not the user. */
 const isReplacement = Annotation.define<boolean>();
-
-/** Colours are variables of the page, which a shadow tree inherits. */
-const colours = HighlightStyle.define([
-  { tag: tags.propertyName, color: 'var(--accent)' },
-  { tag: [tags.string, tags.special(tags.string)], color: 'var(--good)' },
-  { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn)' },
-  { tag: [tags.keyword, tags.controlKeyword], color: 'var(--bad)' },
-  { tag: tags.comment, color: 'var(--muted)' },
-]);
-
-const look = EditorView.theme({
-  '&': { color: 'var(--ink)', backgroundColor: 'var(--surface)', fontSize: '12.5px' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '19px' },
-  // As tall as the editor: a click below the text is for the text.
-  '.cm-content, .cm-gutter': { minHeight: 'var(--editor-height)' },
-  '.cm-content': { caretColor: 'var(--ink)' },
-  '.cm-cursor': { borderLeftColor: 'var(--ink)' },
-  '.cm-gutters': { color: 'var(--muted)', backgroundColor: 'var(--sunken)', border: '0' },
-  '.cm-activeLine': { backgroundColor: 'transparent' },
-  '&.cm-focused .cm-activeLine': { backgroundColor: 'var(--sunken)' },
-  '&.cm-focused': { outline: '2px solid var(--accent)' },
-  '.cm-selectionBackground': { backgroundColor: 'var(--accent-soft) !important' },
-  '.cm-tooltip': { color: 'var(--ink)', backgroundColor: 'var(--surface)', border: '1px solid var(--line)' },
-});
 
 /** The lines that are marked now. The linter runs later and would forget them otherwise. */
 interface Marks {
@@ -88,6 +59,11 @@ export class CodeEditor {
   mark(problems: readonly Problem[]): void {
     this.#marks.problems = problems;
     this.#view.dispatch(setDiagnostics(this.#view.state, diagnosticsOf(this.#view.state, problems)));
+  }
+
+  /** Puts a link beside each string that is one of the ids. Only in JSON. */
+  linkIds(ids: ReadonlyMap<string, string>): void {
+    this.#view.dispatch({ effects: setLinkedIds.of(ids) });
   }
 
   focus(): void {
@@ -127,10 +103,22 @@ function extensionsOf({ label, language, isReadOnly, onChange }: CodeEditorOptio
 }
 
 function languageOf(language: Language, marks: Marks): Extension[] {
-  if (language === 'json') return [json(), linter(jsonParseLinter()), lintGutter()];
+  if (language === 'json') return [json(), linter(jsonMistakesIn), lintGutter(), idLinks];
   if (language !== 'javascript') return [];
   const find = ({ state }: EditorView) => [...mistakesIn(state), ...diagnosticsOf(state, marks.problems)];
   return [javascript(), linter(find), lintGutter()];
+}
+
+function jsonMistakesIn({ state: { doc } }: EditorView): readonly Diagnostic[] {
+  try {
+    if (doc.length > 0) parseJson(doc.toString());
+    return [];
+  } catch (error) {
+    if (!(error instanceof JsonMistake)) throw error;
+    const at = Math.min(error.at, doc.length);
+    const message = error.message.replace(/^line \d+, column \d+: ./, (text) => text.slice(-1).toUpperCase());
+    return [{ from: at, to: at, severity: 'error', message }];
+  }
 }
 
 function mistakesIn({ doc }: EditorState): readonly Diagnostic[] {

@@ -13,16 +13,20 @@ interface EditorProps {
   readonly lines?: number;
   /** Lines to be marked, until the text is changed. */
   readonly problems?: readonly Problem[];
+  /** Strings that get a link beside them, with its address. Only in JSON. */
+  readonly links?: ReadonlyMap<string, string>;
 }
 
 /** A text editor with colours and errors beside the text. It is loaded when the first one is seen. */
-export function Editor({ label, language, text, onChange, isReadOnly = false, lines = 8, problems }: EditorProps) {
+export function Editor(props: EditorProps) {
+  const { label, language, text, onChange, isReadOnly = false, lines = 8, problems, links } = props;
   const element = useRef<HTMLDivElement>(null);
   const [failure, setFailure] = useState<unknown>(undefined);
-  const latest = useRef({ text, onChange });
+  const latest = useRef({ text, onChange, links });
   // What was typed comes back as the text, late: that must not replace what was typed since.
   const typedTexts = useRef(new Set<string>());
   latest.current.onChange = onChange;
+  latest.current.links = links;
   const editor = useRef<CodeEditor | undefined>(undefined);
   useEffect(() => {
     let isWanted = true;
@@ -39,6 +43,7 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
           latest.current.onChange?.(typed);
         },
       });
+      if (latest.current.links !== undefined) editor.current.linkIds(latest.current.links);
     }, setFailure);
     return () => {
       isWanted = false;
@@ -56,6 +61,9 @@ export function Editor({ label, language, text, onChange, isReadOnly = false, li
   useEffect(() => {
     if (problems !== undefined) editor.current?.mark(problems);
   }, [problems]);
+  useEffect(() => {
+    if (links !== undefined) editor.current?.linkIds(links);
+  }, [links]);
   const height = `${lines * 19 + 12}px`;
   return (
     <>

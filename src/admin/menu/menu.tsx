@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { Icon, type IconName } from '../components/icon.tsx';
+import { KeysButton } from '../components/key-sheet.tsx';
 import { route } from '../page/router.ts';
 import { theme, toggleTheme } from '../page/theme.ts';
 import { isReadOnly, logOut, server, session, setReadOnly } from '../server/session.ts';
@@ -58,6 +59,7 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
           <Icon name={theme.value === 'dark' ? 'sun' : 'moon'} />
           {theme.value === 'dark' ? 'Light colours' : 'Dark colours'}
         </button>
+        <KeysButton />
         {server.value !== undefined && (
           <p class="muted">
             {server.value.product} {server.value.version}

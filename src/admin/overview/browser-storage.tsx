@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { formatBytes } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
-import { base } from '../server/client.ts';
+import { isInThisBrowser } from '../server/host.ts';
 
 export function BrowserStorage() {
   const [refused, setRefused] = useState(false);
@@ -32,17 +32,10 @@ export function BrowserStorage() {
 }
 
 async function readStorage() {
-  if (!(await isServedHere())) return undefined;
+  if (!(await isInThisBrowser())) return undefined;
   const [{ usage = 0, quota = 0 }, isPersistent] = await Promise.all([
     navigator.storage.estimate(),
     navigator.storage.persisted(),
   ]);
   return { usage, quota, isPersistent };
-}
-
-/** A service worker answers below the base. */
-async function isServedHere(): Promise<boolean> {
-  if (!('serviceWorker' in navigator) || navigator.serviceWorker.controller === null) return false;
-  const response = await fetch(base, { headers: { accept: 'application/json' } });
-  return response.headers.get('server')?.includes('browser') ?? false;
 }

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
+import { type KeyHelp, useKeyHelp } from '../components/key-help.ts';
 import { useLoaded } from '../components/load.ts';
 import { Editor } from '../editor/editor.tsx';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
@@ -18,7 +19,10 @@ import { listIndexes } from './selector-indexes.ts';
 import { FIRST_TEXT, type Found, find, isFull, limitOf, MOST, parseQuery, suggestedBy } from './selector-query.ts';
 import './query.css';
 
+const KEYS: readonly KeyHelp[] = [{ keys: 'Ctrl+Enter', does: 'run the query' }];
+
 export function Query({ database }: DatabaseScreenProps) {
+  useKeyHelp('The query', KEYS);
   const [text, setText] = useState(() => lastText(database) ?? FIRST_TEXT);
   const typed = useRef(text);
   const [problem, setProblem] = useState<string | undefined>(undefined);

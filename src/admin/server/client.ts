@@ -1,10 +1,8 @@
 /** Sends requests to the server that this page belongs to, and keeps them for the console. */
 import { signal } from '@preact/signals';
+import type { Json, JsonObject } from './json.ts';
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
-export interface JsonObject {
-  readonly [name: string]: Json | undefined;
-}
+export type { Json, JsonObject } from './json.ts';
 
 export interface ServerRequest {
   readonly method: string;
@@ -87,11 +85,11 @@ export async function exchange(request: ServerRequest, init: RequestInit = {}): 
 
 /** Sends the request and returns the JSON of the response. Fails with a `ServerError` if the status is not 2xx. */
 export async function ask<T = JsonObject>(method: string, path: string, options: AskOptions = {}): Promise<T> {
-  const { json, signal: abortSignal, headers, quiet } = options;
+  const { json, signal: abortSignal, headers, quiet, parse } = options;
   const request: ServerRequest = { method, path, headers, json: json === undefined ? undefined : JSON.stringify(json) };
   const init: RequestInit = { ...(abortSignal && { signal: abortSignal }) };
   const response = quiet === true ? await exchangeQuietly(request, init) : await exchange(request, init);
-  return parseResponse<T>(response, request);
+  return parseResponse<T>(response, request, parse);
 }
 
 export interface AskOptions {
@@ -101,6 +99,8 @@ export interface AskOptions {
   readonly signal?: AbortSignal | undefined;
   /** Leaves the request out of the log: for what the page asks again every few seconds. */
   readonly quiet?: boolean;
+  /** Reads the JSON of the response. Default: `JSON.parse`. */
+  readonly parse?: ((text: string) => unknown) | undefined;
 }
 
 /** Returns the response as it comes, for feeds. Not logged. */
@@ -112,9 +112,13 @@ export async function open(request: ServerRequest, abortSignal: AbortSignal): Pr
   return response;
 }
 
-export function parseResponse<T>({ status, text }: ServerResponse, request: ServerRequest): T {
+export function parseResponse<T>(
+  { status, text }: ServerResponse,
+  request: ServerRequest,
+  parse: (text: string) => unknown = JSON.parse,
+): T {
   if (status < 200 || status > 299) throw toError(status, text, request);
-  return JSON.parse(text);
+  return parse(text) as T;
 }
 
 /** The path of a database, a document or an attachment: each part is escaped, slashes in the names of design and local documents stay. */

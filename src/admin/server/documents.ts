@@ -11,8 +11,8 @@ export interface DocumentRow {
 export interface DocumentPage {
   /** Documents in the database. */
   readonly total: number;
-  /** How many come before the first row. */
-  readonly offset: number;
+  /** How many come before the first row; undefined if the server does not say. */
+  readonly offset: number | undefined;
   readonly rows: readonly DocumentRow[];
 }
 
@@ -27,12 +27,12 @@ export interface PageRequest {
 export async function documentPage(database: string, page: PageRequest, signal?: AbortSignal): Promise<DocumentPage> {
   const { includeDocs = false, ...range } = page;
   const path = withQuery(pathOf(database, '_all_docs'), { ...range, include_docs: includeDocs || undefined });
-  type Row = { readonly id: string; readonly value: { readonly rev: string }; readonly doc?: JsonObject };
+  type Row = { readonly id: string; readonly value: { readonly rev: string }; readonly doc?: JsonObject | null };
   type Page = { readonly total_rows: number; readonly offset: number | null; readonly rows: readonly Row[] };
   const { total_rows, offset, rows } = await ask<Page>('GET', path, { signal });
   return {
     total: total_rows,
-    offset: offset ?? 0,
-    rows: rows.map(({ id, value, doc }) => ({ id, rev: value.rev, doc })),
+    offset: offset ?? undefined,
+    rows: rows.map(({ id, value, doc }) => ({ id, rev: value.rev, doc: doc ?? undefined })),
   };
 }

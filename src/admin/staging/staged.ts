@@ -1,7 +1,11 @@
 /** Edits that are not stored yet, of any number of documents: reviewed, undone in any order, and stored together. */
 import { computed, signal } from '@preact/signals';
+import { parseJson } from '../json/json-tree.ts';
+import { printCompact } from '../json/print-json.ts';
 import type { Change } from '../review/review.tsx';
-import { ask, type JsonObject, pathOf } from '../server/client.ts';
+import { exchange, parseResponse, pathOf, ServerError, type ServerRequest } from '../server/client.ts';
+import { membersWithout } from '../server/document.ts';
+import { isSameText, problemOf } from './edit-text.ts';
 
 export interface StagedEdit {
   readonly database: string;
@@ -15,25 +19,42 @@ export interface StagedEdit {
   readonly rev: string | undefined;
   /** Why it can't be stored; undefined if nothing is known against it. */
   readonly problem: string | undefined;
+  /** What the server said when it was to be stored; undefined once the edit is changed. */
+  readonly refusal: Refusal | undefined;
 }
 
-const edits = signal<ReadonlyMap<string, StagedEdit>>(new Map());
+export interface Refusal {
+  /** `conflict`, `forbidden`, … */
+  readonly error: string;
+  readonly reason: string;
+}
 
-/** In the order in which they were begun. */
-export const stagedEdits = computed(() => [...edits.value.values()]);
+/** `isChange`: more than white space differs. What is typed without changing anything stays in the editor, but is not to be stored. */
+const edits = signal<ReadonlyMap<string, StagedEdit & { readonly isChange: boolean }>>(new Map());
 
+/** In the order in which they were begun. An edit back to what is stored is not among them. */
+export const stagedEdits = computed<readonly StagedEdit[]>(() =>
+  [...edits.value.values()].filter((one) => one.isChange),
+);
+
+/** What was typed; undefined if it is exactly what is stored. */
 export function stagedEdit(database: string, id: string): StagedEdit | undefined {
   return edits.value.get(keyOf({ database, id }));
 }
 
-/** Keeps the edit. An edit back to the stored text leaves the list. */
-export function stage(edit: Omit<StagedEdit, 'problem'>): void {
-  if (edit.after === edit.before) {
+/**
+ * Keeps the edit. An edit back to what is stored leaves `stagedEdits`. `problem`: what else is known against it, besides what the text itself
+ * shows.
+ */
+export function stage(edit: Omit<StagedEdit, 'problem' | 'refusal'>, problem?: string): void {
+  const { before, after, id } = edit;
+  if (after === before) {
     unstage(edit);
     return;
   }
-  const problem = edit.after === undefined ? undefined : problemOf(edit.after, edit.id);
-  edits.value = new Map(edits.value).set(keyOf(edit), { ...edit, problem });
+  const known = problem ?? (after === undefined ? undefined : problemOf(after, id, before));
+  const next = { ...edit, problem: known, refusal: undefined, isChange: !isSameText(before, after) };
+  edits.value = new Map(edits.value).set(keyOf(edit), next);
 }
 
 export function unstage(edit: Pick<StagedEdit, 'database' | 'id'>): void {
@@ -51,52 +72,79 @@ export function changeOf({ database, id, before, after }: StagedEdit): Change {
   return { name: `${database}/${id}`, before, after };
 }
 
-/** Returns one `_bulk_docs` request for each database. */
-export function bulkRequests(
-  all: readonly StagedEdit[],
-): readonly { readonly database: string; readonly path: string; readonly docs: readonly JsonObject[] }[] {
-  const databases = new Map<string, JsonObject[]>();
-  for (const edit of all) databases.set(edit.database, [...(databases.get(edit.database) ?? []), bodyOf(edit)]);
-  return [...databases].map(([database, docs]) => ({ database, path: pathOf(database, '_bulk_docs'), docs }));
+/** Edits of one database, and the request that stores them. */
+interface Batch {
+  readonly edits: readonly StagedEdit[];
+  readonly request: ServerRequest;
+}
+
+/** Returns one `_bulk_docs` request for each database. Numbers are sent digit for digit. */
+export function bulkRequests(all: readonly StagedEdit[]): readonly Batch[] {
+  const databases = new Map<string, StagedEdit[]>();
+  for (const edit of all) databases.set(edit.database, [...(databases.get(edit.database) ?? []), edit]);
+  return [...databases].map(([database, own]) => ({
+    edits: own,
+    request: {
+      method: 'POST',
+      path: pathOf(database, '_bulk_docs'),
+      json: `{"docs":[${own.map(bodyOf).join(',')}]}`,
+    },
+  }));
 }
 
 /** What became of the edits that could not be stored. */
-export interface RefusedEdit {
+export interface RefusedEdit extends Refusal {
   readonly id: string;
-  readonly error: string;
-  readonly reason: string;
 }
 
-/** Stores the edits. Those that are stored leave the list, the others stay; returns why. */
+/**
+ * Stores the edits, database by database. Those that are stored leave the list, the others stay, with the reason. Fails if a whole request
+ * fails, once the others were sent.
+ */
 export async function storeEdits(all: readonly StagedEdit[]): Promise<readonly RefusedEdit[]> {
+  const sent = await Promise.allSettled(bulkRequests(all).map(storeIn));
+  const failed = sent.find((one) => one.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+  return sent.flatMap((one) => (one.status === 'fulfilled' ? one.value : []));
+}
+
+async function storeIn({ edits: sent, request }: Batch): Promise<readonly RefusedEdit[]> {
+  type Row = { readonly error?: string; readonly reason?: string };
+  const rows = await exchange(request)
+    .then((response) => parseResponse<readonly Row[]>(response, request))
+    .catch((error: unknown) => {
+      if (error instanceof ServerError)
+        for (const edit of sent) refuse(edit, { error: error.code, reason: error.reason });
+      throw error;
+    });
   const refused: RefusedEdit[] = [];
-  for (const { database, path, docs } of bulkRequests(all)) {
-    type Row = { readonly id?: string; readonly error?: string; readonly reason?: string };
-    const rows = await ask<readonly Row[]>('POST', path, { json: { docs } });
-    for (const [index, { error, reason }] of rows.entries()) {
-      const id = `${docs[index]?.['_id']}`;
-      if (error === undefined) unstage({ database, id });
-      else refused.push({ id, error, reason: reason ?? error });
+  for (const [index, edit] of sent.entries()) {
+    const { error, reason = error } = rows[index] ?? {};
+    if (error === undefined || reason === undefined) unstage(edit);
+    else {
+      refuse(edit, { error, reason });
+      refused.push({ id: edit.id, error, reason });
     }
   }
   return refused;
 }
 
-function bodyOf({ id, rev, after }: StagedEdit): JsonObject {
-  if (after === undefined) return { _id: id, ...(rev !== undefined && { _rev: rev }), _deleted: true };
-  const body: JsonObject = JSON.parse(after);
-  return { ...body, _id: id, ...(rev !== undefined && { _rev: rev }) };
+/** Keeps why the edit was refused, unless it was changed since it was sent. */
+function refuse(edit: StagedEdit, refusal: Refusal): void {
+  const now = edits.value.get(keyOf(edit));
+  if (now === edit) edits.value = new Map(edits.value).set(keyOf(edit), { ...now, refusal });
 }
 
-function problemOf(text: string, id: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'A document must be a JSON object.';
-    if ('_id' in value && value._id !== id) return `The id of a stored document can't be changed: it is ${id}.`;
-    return undefined;
-  } catch (error) {
-    return `This is not JSON: ${error instanceof Error ? error.message : error}`;
-  }
+const IDENTITY = new Set(['_id', '_rev']);
+
+/** The text of what is sent for one document. */
+function bodyOf({ id, rev, after }: StagedEdit): string {
+  const identity = [`"_id":${JSON.stringify(id)}`, ...(rev === undefined ? [] : [`"_rev":${JSON.stringify(rev)}`])];
+  if (after === undefined) return `{${[...identity, '"_deleted":true'].join(',')}}`;
+  const members = membersWithout(parseJson(after), IDENTITY).map(
+    ({ nameText, value }) => `${nameText}:${printCompact(value)}`,
+  );
+  return `{${[...identity, ...members].join(',')}}`;
 }
 
 function keyOf({ database, id }: Pick<StagedEdit, 'database' | 'id'>): string {

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
+import { saveFile } from '../components/save-file.ts';
 import { type ExportOptions, exportDatabase } from './export.ts';
-import { saveFile, TransferStatus } from './transfer-status.tsx';
+import { TransferStatus } from './transfer-status.tsx';
 import { transferOf, transfers } from './transfers.ts';
 
 const OPTIONS = [

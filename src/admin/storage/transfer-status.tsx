@@ -1,5 +1,6 @@
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatBytes, formatCount, formatMany } from '../components/format.ts';
+import { saveFile } from '../components/save-file.ts';
 import { forgetTransfer, type RefusedLine, type Transfer } from './transfers.ts';
 
 const SHOWN = 100;
@@ -88,14 +89,4 @@ function RefusedLines({
       </button>
     </details>
   );
-}
-
-/** Gives the browser the file to store. */
-export function saveFile(content: Blob, name: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(content);
-  link.download = name;
-  link.click();
-  // The browser reads the file after the click.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

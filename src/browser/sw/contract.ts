@@ -7,6 +7,11 @@ export interface ServiceWorkerOptions {
   readonly base: string;
   /** Address of `settee-sw-core.js`, relative to the service worker's own. Default: beside it. */
   readonly core?: string | URL;
+  /**
+   * Serves the administration page at `_utils/` below the base: `true` if its folder, `settee/dist/utils`, lies beside the service worker under the
+   * name `settee-utils`, else the address of the script `settee-sw-utils.js` in it, relative to the service worker's own. Default: no page.
+   */
+  readonly utils?: boolean | string | URL | undefined;
   /** Settings by section and key while no page is open; otherwise those of the page's worker take effect. */
   readonly settings?: WorkerOptions['settings'];
 }
@@ -65,4 +70,37 @@ export interface Precaching {
   activate(event: ExtendableEvent): void;
   /** Answers the event's request if it is for one of the files, and otherwise leaves it untouched. */
   respond(event: FetchEvent): void;
+}
+
+/** What `settee-sw-utils.js` leaves in the global `setteeUtils`. */
+export interface PageScript {
+  createPage(options: PageOptions): PageService;
+}
+
+export interface PageOptions {
+  /** Absolute, with a slash at its end. */
+  readonly base: string;
+  /** The address of `settee-sw-utils.js`; the other files of the page lie beside it. */
+  readonly script: URL;
+}
+
+export interface PageService {
+  /** Undefined for what is not for the page, or is answered by the database: other methods, and the page's settings. */
+  respond(event: FetchEvent): Promise<Response> | undefined;
+}
+
+/** The administration page as it was built. The entity tags are without their quotes. */
+export interface BuiltPage {
+  /** Changes with any of the files. */
+  readonly version: string;
+  /** By names such as `index.html`. */
+  readonly pages: Readonly<Record<string, PageText>>;
+  /** The entity tags of all other files, by names such as `assets/main-1a2b3c4d.js`. */
+  readonly assets: Readonly<Record<string, string>>;
+}
+
+/** An HTML file. */
+export interface PageText {
+  readonly text: string;
+  readonly tag: string;
 }

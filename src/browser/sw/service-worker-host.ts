@@ -24,7 +24,14 @@ import {
   syncTag,
 } from '../bridge/wire.ts';
 import { asPortOffer, isWireStream } from '../bridge/wire-codec.ts';
-import type { CoreScript, ServiceWorkerOptions, ServiceWorkerOwner, SetteeServiceWorker } from './contract.ts';
+import type {
+  CoreScript,
+  PageScript,
+  PageService,
+  ServiceWorkerOptions,
+  ServiceWorkerOwner,
+  SetteeServiceWorker,
+} from './contract.ts';
 import { EventIds } from './event-ids.ts';
 import { toPlainRequest } from './incoming-request.ts';
 import { KeepaliveRequests, wholeBody } from './keepalive-requests.ts';
@@ -39,8 +46,11 @@ const SUCCESSOR_MS = 1000;
 /** The open bodies of a service worker, which all its bases share: a new version waits for all of them. */
 const bodiesOf = new WeakMap<object, OpenBodies>();
 
-/** `self` of a service worker, with the global that the script of the core sets. */
-export type HostScope = ServiceWorkerGlobalScope & { readonly setteeCore?: CoreScript };
+/** `self` of a service worker, with the globals that the scripts of the core and of the administration page set. */
+export type HostScope = ServiceWorkerGlobalScope & {
+  readonly setteeCore?: CoreScript;
+  readonly setteeUtils?: PageScript;
+};
 
 export class ServiceWorkerHost implements SetteeServiceWorker {
   readonly base: string;
@@ -53,6 +63,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
   /** Keeps the session's cookies when the last page is gone. */
   readonly #session: SharedSession;
   readonly #keepalive: KeepaliveRequests;
+  readonly #page: PageService | undefined;
   #link: OwnerLink | undefined;
   #owner: ServiceWorkerOwner | undefined;
   #replicating: Promise<void> | undefined;
@@ -65,6 +76,7 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     this.#instance = createInstance(options.base, scope.location.href);
     this.base = this.#instance.base;
     this.#alive = `${this.base}_settee/alive`;
+    this.#page = options.utils ? this.#openPage(options.utils) : undefined;
     scope.addEventListener('message', (event) => this.#hear(event));
     scope.addEventListener('sync', (event: Event) => {
       if (isSync(event) && event.tag === syncTag(this.base)) event.waitUntil(this.#replicate());
@@ -83,7 +95,9 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
     if (!this.handles(event.request)) return isBelow(this.#instance, event.request.url);
     this.#bodies.noteEvent();
     const isPing = event.request.url === this.#alive;
-    event.respondWith(isPing ? new Response(null, { status: 204 }) : this.#answer(event));
+    event.respondWith(
+      isPing ? new Response(null, { status: 204 }) : (this.#page?.respond(event) ?? this.#answer(event)),
+    );
     return true;
   }
 
@@ -178,6 +192,24 @@ export class ServiceWorkerHost implements SetteeServiceWorker {
         this.#replicating = undefined;
       });
     return this.#replicating;
+  }
+
+  /** While this script is evaluated, so that the browser keeps the script of the page with it. */
+  #openPage(utils: true | string | URL): PageService {
+    const { location } = this.#scope;
+    const script = new URL(utils === true ? 'settee-utils/settee-sw-utils.js' : utils, location.href);
+    let cause: unknown;
+    try {
+      if (!this.#scope.setteeUtils) this.#scope.importScripts(scriptAddress(script));
+    } catch (error) {
+      cause = error;
+    }
+    const page = this.#scope.setteeUtils?.createPage({ base: this.base, script });
+    if (page) return page;
+    throw new Error(
+      `The administration page is not at ${script}: copy the folder settee/dist/utils there, or leave out the option utils`,
+      { cause },
+    );
   }
 
   /** The browser keeps the script that `install` imported together with this one, so that it is available at once and without a network. */

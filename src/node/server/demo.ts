@@ -3,8 +3,9 @@
  * take requests that are meant for the server, and would mix the stored data of both. The demo's database runs in the
  * browser.
  *
- * Requests to one database are passed on to the database server, so that the demo can show two databases that are kept in sync: one in the browser,
- * one there. Only pages of the demo may send them: the server sees no origin in these requests that it could refuse.
+ * Requests to two databases are passed on to the database server, so that the demo can show databases that are kept in sync: in the browser, and
+ * there; and the question whether it is up. Only pages of the demo may send them: the server sees no origin in these requests that it could
+ * refuse. The server's administration page is for its own origin: requests for it are redirected there.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -30,6 +31,7 @@ const types: Readonly<Record<string, string>> = {
   '.jsonl': 'application/jsonl; charset=utf-8',
   '.svg': 'image/svg+xml',
   '.webmanifest': 'application/manifest+json',
+  '.webp': 'image/webp',
 };
 
 /** The Content Security Policy of the demo's pages: they load from their own origin only. WebAssembly is allowed for the core's MD5. */
@@ -48,7 +50,7 @@ export interface DemoOptions {
   readonly allowedHosts?: readonly string[] | undefined;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Address of the database server, one of whose databases the demo shares. Default: none is shared. */
+  /** Address of the database server, two of whose databases the demo shares. Default: none is shared. */
   readonly server?: string | undefined;
   /** Default: the demo that was built with this Node host. */
   readonly folder?: string | undefined;
@@ -88,7 +90,12 @@ interface Served {
 }
 
 async function serve(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  const path = served.server === undefined ? undefined : passedOnPath(incoming.url ?? '/');
+  const { method = 'GET', url = '/' } = incoming;
+  if (served.server !== undefined && isRead(method) && ADMINISTRATION.test(url)) {
+    outgoing.writeHead(307, { location: administrationOf(served.server), 'cache-control': 'no-store' }).end();
+    return;
+  }
+  const path = served.server === undefined ? undefined : passedOnPath(method, url);
   if (served.server === undefined || path === undefined) return serveFile(served, incoming, outgoing);
   if (!isOfDemo(incoming))
     return answer(outgoing, 403, 'text/plain', 'Only pages of the demo may send requests here.\n');
@@ -102,8 +109,7 @@ async function serveFile(
 ): Promise<void> {
   const path = pathOf(url) ?? '';
   if (/^\/db(\/|$)/.test(path)) return answer(outgoing, 421, 'application/json', misdirected);
-  if (method !== 'GET' && method !== 'HEAD')
-    return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are supported.\n');
+  if (!isRead(method)) return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are supported.\n');
   const file = join(folder, path === '/' ? 'index.html' : path);
   const size = await sizeOf(file);
   if (size === undefined) return answer(outgoing, 404, 'text/plain', 'There is no such file.\n');
@@ -113,7 +119,7 @@ async function serveFile(
     'content-security-policy': policy,
     'x-content-type-options': 'nosniff',
     // The names of assets change with their content.
-    'cache-control': path.startsWith('/assets/') ? 'public, max-age=31536000, immutable' : 'no-cache',
+    'cache-control': /^\/(settee-utils\/)?assets\//.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache',
   });
   if (method === 'HEAD') outgoing.end();
   // A client that goes away early is not a failure.
@@ -140,8 +146,14 @@ async function sizeOf(path: string): Promise<number | undefined> {
   return found?.isFile() ? found.size : undefined;
 }
 
-/** The database that the demo shares with the server, below the path at which the demo's server passes requests on. */
-const PASSED_ON = /^\/server(\/settee-demo(?:[/?].*)?)$/s;
+/** The databases that the demo shares with the server, below the path at which the demo's server passes requests on. */
+const PASSED_ON = /^\/server(\/settee-(?:demo|notes)(?:[/?].*)?)$/s;
+
+/** Whether the server is up. */
+const UP = /^\/server(\/_up)$/;
+
+/** Where the server has its administration page. */
+const ADMINISTRATION = /^\/server\/_utils\/?$/;
 
 /** Headers that say which page sends the request, and those that belong to the one connection. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
@@ -150,8 +162,19 @@ const LEFT_OUT: ReadonlySet<string> = new Set([
 ]);
 
 /** Returns the path at the server; undefined for requests that are not passed on. */
-function passedOnPath(url: string): string | undefined {
-  return PASSED_ON.exec(url)?.[1];
+function passedOnPath(method: string, url: string): string | undefined {
+  return (PASSED_ON.exec(url) ?? (isRead(method) ? UP.exec(url) : undefined))?.[1];
+}
+
+/** A server that listens on all addresses is found on this machine, as the demo is. */
+function administrationOf(server: string): string {
+  const address = new URL('/_utils/', server);
+  if (address.hostname === '0.0.0.0' || address.hostname === '[::]') address.hostname = 'localhost';
+  return address.href;
+}
+
+function isRead(method = 'GET'): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
 
 /** Whether a request comes from a page of the demo, or from no page at all. */

@@ -1,21 +1,15 @@
 /** The files of the administration page, which the build puts beside the server. */
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
-import { extname, join, relative, sep } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { PageFile, PageFiles } from '../../http/server/administration/administration-service.ts';
+import { pageType } from '../../http/server/administration/page-answer.ts';
 
 /** In the package, beside the built server in a clone, and for a server that runs from its sources, as in tests, the last build. */
 const FOLDERS = ['utils/', '../utils/', '../../../dist/utils/'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
-
-const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-};
 
 export class BuiltPages implements PageFiles {
   /** Listed once, so that no name can lead out of the folder. */
@@ -24,7 +18,7 @@ export class BuiltPages implements PageFiles {
   readonly #read = new Map<string, Promise<PageFile>>();
 
   async get(name: string): Promise<PageFile | undefined> {
-    const type = TYPES[extname(name)];
+    const type = pageType(name);
     this.#listed ??= listBuilt();
     const { folder, names } = await this.#listed;
     if (type === undefined || !names.has(name)) return undefined;

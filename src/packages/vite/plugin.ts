@@ -4,16 +4,19 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { HtmlTagDescriptor, IndexHtmlTransformContext, Plugin } from 'vite';
+import type { UtilsFiles } from './utils.ts';
 
-export interface SetteePluginOptions {
+export interface FileOptions {
   /** What the app passes to `start`. Default: `/db/`. */
   readonly base?: string;
 }
 
+const SERVICE_WORKER = 'settee-sw.js';
+
 /** The workers load it on first use. */
 const WASM = 'settee-quickjs.wasm';
 /** They lie in the app's root, because a service worker controls what is below it, and keep their names, because its address never changes. */
-const ROOT_FILES = ['settee-sw.js', 'settee-sw-core.js', WASM];
+const ROOT_FILES = [SERVICE_WORKER, 'settee-sw-core.js', WASM];
 /** The page's worker and the files that it loads. In a build they lie in a folder that is named after their content. */
 const WORKER_FILES = ['settee-worker.js', 'settee-functions.js', 'settee-sandbox.js', 'settee-journal.js', WASM];
 const ALL_FILES = [...ROOT_FILES, ...WORKER_FILES];
@@ -24,25 +27,36 @@ const MISDIRECTED = `${JSON.stringify({
     'This request reached the server, but only the service worker in the browser answers at this address. Wait for start() before the first request, and pass start() the same base as the plugin. A synchronous XMLHttpRequest, and in Firefox a fetch with keepalive or a beacon, never reaches a service worker: use settee.fetch instead.',
 })}\n`;
 
+const NO_PAGE = `${JSON.stringify({
+  error: 'misdirected_request',
+  reason:
+    'This request reached the server, but only the service worker in the browser has the administration page. Open the app in this browser first, then this address again.',
+})}\n`;
+
 const JSON_TYPE = 'application/json';
 
 type Next = () => void;
 
-/** `folder` is where the built files are. */
-export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: string): Plugin {
+/** `folder` is where the built files are. With `utils` the app has the administration page. */
+export function createPlugin({ base = '/db/' }: FileOptions, folder: string, utils?: UtilsFiles): Plugin {
   let root = '/';
   let workerFolder = '';
-  const read = (file: string): Buffer => readFileSync(join(folder, file));
+  const read = (file: string): Buffer => {
+    if (utils?.names.includes(file)) return utils.read(file);
+    const content = readFileSync(join(folder, file));
+    return file === SERVICE_WORKER && utils ? Buffer.concat([Buffer.from(utils.head()), content]) : content;
+  };
   const databases = databasesOf(base);
   const serveFile = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
     const path = pathOf(url);
-    const file = ALL_FILES.find((name) => path === root + name);
-    if (file) send(response, 200, file === WASM ? 'application/wasm' : 'text/javascript', read(file));
+    const file = [...ALL_FILES, ...(utils?.names ?? [])].find((name) => path === root + name);
+    if (file) send(response, 200, typeOf(file), read(file));
     else next();
   };
   const explain = ({ url = '' }: IncomingMessage, response: ServerResponse, next: Next): void => {
-    if (databases !== undefined && `${pathOf(url)}/`.startsWith(databases)) send(response, 421, JSON_TYPE, MISDIRECTED);
-    else next();
+    const path = `${pathOf(url)}/`;
+    if (databases === undefined || !path.startsWith(databases)) next();
+    else send(response, 421, JSON_TYPE, utils && path.startsWith(`${databases}_utils/`) ? NO_PAGE : MISDIRECTED);
   };
   return {
     name: 'settee',
@@ -73,6 +87,7 @@ export function createPlugin({ base = '/db/' }: SetteePluginOptions, folder: str
       for (const fileName of ROOT_FILES) this.emitFile({ type: 'asset', fileName, source: read(fileName) });
       for (const file of WORKER_FILES)
         this.emitFile({ type: 'asset', fileName: workerFolder + file, source: read(file) });
+      for (const fileName of utils?.names ?? []) this.emitFile({ type: 'asset', fileName, source: read(fileName) });
     },
   };
 }
@@ -106,6 +121,11 @@ function hashOf(read: (file: string) => Buffer): string {
   const hash = createHash('sha256');
   for (const file of WORKER_FILES) hash.update(read(file));
   return hash.digest('hex').slice(0, 8);
+}
+
+function typeOf(file: string): string {
+  if (file === WASM) return 'application/wasm';
+  return file.endsWith('.css') ? 'text/css' : 'text/javascript';
 }
 
 function send(response: ServerResponse, status: number, type: string, body: string | Buffer): void {

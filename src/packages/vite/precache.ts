@@ -22,12 +22,12 @@ interface Entry {
 const SERVICE_WORKER = 'settee-sw.js';
 const PART = 'settee-sw-precache.js';
 /** The browser itself keeps a service worker, with its imports; and what a service worker fetches for itself does not come from what it keeps. */
-const OF_SERVICE_WORKER = /^settee-(sw[.-]|quickjs\.wasm$)/;
+const OF_SERVICE_WORKER = /^settee-(sw[.-]|utils\/settee-sw|quickjs\.wasm$)/;
 const SOURCE_MAP = /\.map$/;
 /** The end of names in which the bundler has put a hash. */
 const HASHED = /[-.][\w-]{8,}\.\w+$/;
-/** The folder of the page's worker is named after its whole content. */
-const IN_HASHED_FOLDER = /(^|\/)settee-[0-9a-f]{8}\//;
+/** The folder of the page's worker is named after its whole content; the administration page was built with hashes in all names. */
+const IN_HASHED_FOLDER = /(^|\/)settee-([0-9a-f]{8}|utils\/assets)\//;
 
 /** `folder` is where the built files are. */
 export function createPrecachePlugin({ exclude = [], fallback }: PrecacheOptions, folder: string): Plugin {

@@ -46,6 +46,24 @@ export class AdminPage {
     return response.json();
   }
 
+  /** Stores a document as that text, past the page. */
+  async putText(path: string, text: string): Promise<void> {
+    const response = await fetch(`${this.host.baseUrl}/${path}`, {
+      method: 'PUT',
+      headers: { authorization: `Basic ${btoa('root:rootpw')}`, 'content-type': 'application/json' },
+      body: text,
+    });
+    if (!response.ok) throw new Error(`${response.status} ${await response.text()}`);
+  }
+
+  /** The text of a response to the admin, without a line break at its end. */
+  async text(path: string): Promise<string> {
+    const response = await fetch(`${this.host.baseUrl}/${path}`, {
+      headers: { authorization: `Basic ${btoa('root:rootpw')}` },
+    });
+    return (await response.text()).trimEnd();
+  }
+
   async logIn(): Promise<void> {
     await this.goTo('#/login');
     await this.fill('Name', 'root');
@@ -96,6 +114,52 @@ export class AdminPage {
       })()`,
       `an editor named ${label}`,
     );
+  }
+
+  /** Presses a key in the element with the focus. `modifiers`: such as `{ ctrlKey: true }`. */
+  async key(key: string, modifiers: Readonly<Record<string, boolean>> = {}): Promise<void> {
+    const init = { key, bubbles: true, cancelable: true, composed: true, ...modifiers };
+    await this.tab.evaluate(
+      `void (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', ${JSON.stringify(init)}))`,
+    );
+  }
+
+  /** Waits until the element is there, and gives it the focus. */
+  focus(selector: string): Promise<void> {
+    return this.until(
+      `(() => { const found = document.querySelector(${JSON.stringify(selector)}); found?.focus(); return found !== null; })()`,
+      selector,
+    );
+  }
+
+  /** Chooses a file, of type `text/plain`, in the field with that label. */
+  async choose(label: string, name: string, text: string): Promise<void> {
+    await this.until(
+      `(() => {
+        const input = document.querySelector('input[type=file][aria-label=' + ${JSON.stringify(JSON.stringify(label))} + ']');
+        if (input === null) return false;
+        const data = new DataTransfer();
+        data.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}, { type: 'text/plain' }));
+        input.files = data.files;
+        input.dispatchEvent(new Event('change', { bubbles: true }));
+        return true;
+      })()`,
+      `a field for files named ${label}`,
+    );
+  }
+
+  /** Whether requests of the page get no response, as when the server is gone. */
+  async setUnreachable(isUnreachable: boolean): Promise<void> {
+    await this.tab.evaluate(
+      isUnreachable
+        ? `void (globalThis.reachableFetch ??= fetch, globalThis.fetch = () => Promise.reject(new TypeError('no network')))`
+        : `void (globalThis.fetch = globalThis.reachableFetch)`,
+    );
+  }
+
+  /** Waits until the page is refused what is at the path. */
+  gone(path: string): Promise<void> {
+    return this.until(`fetch(${JSON.stringify(`/${path}`)}).then(({ status }) => status === 404)`, `no ${path}`);
   }
 
   /** Waits until the text is in sight. */

@@ -52,6 +52,13 @@ describe.each(chosenEngines())('the list of databases on the administration page
     await page.seesNo('library');
   });
 
+  test('says nothing of the storage of the browser, which a server does not use', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.sees('There is no database yet.');
+    await page.seesNo('for this site.');
+  });
+
   test('says to those who are not admins why they can create nothing', async () => {
     page = await AdminPage.open(browser);
     await page.sees('Databases');

@@ -3,22 +3,27 @@ import accountsAccessMatrix from './accounts/access-matrix.ts';
 import accountsAuthCache from './accounts/auth-cache.ts';
 import accountsBasicAuth from './accounts/basic-auth.ts';
 import accountsCaches from './accounts/caches.ts';
-import accountsCookieAuth from './accounts/cookie-auth.ts';
+import accountsEndedSessions from './accounts/ended-sessions.ts';
 import accountsJwt from './accounts/jwt.ts';
+import accountsLogIns from './accounts/log-ins.ts';
 import accountsOauth from './accounts/oauth.ts';
 import accountsOpenFeeds from './accounts/open-feeds.ts';
 import accountsProxyauth from './accounts/proxyauth.ts';
 import accountsReaderAcl from './accounts/reader-acl.ts';
 import accountsSecurityValidation from './accounts/security-validation.ts';
+import accountsSessionCookies from './accounts/session-cookies.ts';
+import accountsSessionRenewal from './accounts/session-renewal.ts';
 import accountsUsersDb from './accounts/users-db.ts';
 import accountsUsersDbSecurity from './accounts/users-db-security.ts';
 import admins from './admins.ts';
 import allDocs from './all-docs.ts';
 import allowedMethods from './allowed-methods.ts';
+import attachmentEncodings from './attachment-encodings.ts';
 import attachmentRanges from './attachment-ranges.ts';
 import attachmentStubs from './attachment-stubs.ts';
 import attachmentViews from './attachment-views.ts';
 import attachments from './attachments.ts';
+import attachmentsInDocuments from './attachments-in-documents.ts';
 import attachmentsMultipart from './attachments-multipart.ts';
 import basics from './basics.ts';
 import batchSave from './batch-save.ts';
@@ -147,21 +152,26 @@ export const suites: readonly Suite[] = [
   accountsAuthCache,
   accountsBasicAuth,
   accountsCaches,
-  accountsCookieAuth,
+  accountsEndedSessions,
   accountsJwt,
+  accountsLogIns,
   accountsOauth,
   accountsOpenFeeds,
   accountsProxyauth,
   accountsReaderAcl,
   accountsSecurityValidation,
+  accountsSessionCookies,
+  accountsSessionRenewal,
   accountsUsersDb,
   accountsUsersDbSecurity,
   allDocs,
   allowedMethods,
   attachments,
+  attachmentEncodings,
   attachmentRanges,
   attachmentStubs,
   attachmentViews,
+  attachmentsInDocuments,
   attachmentsMultipart,
   basics,
   batchSave,
@@ -291,12 +301,17 @@ export const suites: readonly Suite[] = [
 const transportSuites: readonly Suite[] = [
   accountsBasicAuth,
   accountsCaches,
-  accountsCookieAuth,
+  accountsEndedSessions,
+  accountsLogIns,
   accountsOpenFeeds,
   accountsProxyauth,
+  accountsSessionCookies,
+  accountsSessionRenewal,
   allowedMethods,
   attachments,
+  attachmentEncodings,
   attachmentRanges,
+  attachmentsInDocuments,
   attachmentsMultipart,
   basics,
   batchSave,

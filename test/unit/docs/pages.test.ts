@@ -27,6 +27,11 @@ describe('the links of a page', () => {
     ]);
   });
 
+  test('include those of elements', () => {
+    const page = '<a href="a.md"><picture><source media="x" srcset="b.webp"><img alt="c" src="d.webp"></picture></a>';
+    expect(linksOf(page)).toEqual(['a.md', 'b.webp', 'd.webp']);
+  });
+
   test('exclude what is in code', () => {
     expect(linksOf('`[a](b)`\n```ts\nx[0](c);\n```\n')).toEqual([]);
   });

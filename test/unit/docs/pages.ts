@@ -65,7 +65,8 @@ export function linksOf(markdown: string): string[] {
   const text = withoutBlocks(markdown).replace(/(`+)[^`].*?\1/g, '');
   const inline = [...text.matchAll(/\]\(<?([^)\s>]+)>?(?: +"[^"]*")?\)/g)];
   const definitions = [...text.matchAll(/^\[[^\]]+\]: *<?([^\s>]+)>?/gm)];
-  return [...inline, ...definitions].map(([, target = '']) => target);
+  const elements = [...text.matchAll(/<(?:a|img|source)\b[^>]*? (?:href|src|srcset)="([^"]+)"/g)];
+  return [...inline, ...definitions, ...elements].map(([, target = '']) => target);
 }
 
 /** The samples in blocks of a language, such as `ts`. */

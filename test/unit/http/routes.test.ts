@@ -88,8 +88,14 @@ describe('invalid paths', () => {
   test('the administration page is not implemented where the host does not include it', async () => {
     const [status, answer] = await askJson(core, 'GET /_utils/index.html');
     expect(status).toBe(501);
-    const reason = 'The administration page is not part of this host; see docs/node.md.';
+    const reason =
+      'This app does not include the administration page, or the request did not go through its service worker. With Vite, settee({ utils: true }) adds the page; see docs/browser.md#the-administration-page.';
     expect(answer).toEqual({ error: 'not_implemented', reason });
+    expect(await askJson(core, 'GET /_utils')).toEqual([501, { error: 'not_implemented', reason }]);
+  });
+
+  test('the settings of the administration page are there on every host', async () => {
+    expect(await askJson(core, 'GET /_utils/settings.json')).toEqual([200, { read_only: false }]);
   });
 
   test('an encoded slash after _design is redirected to the plain one, with the query', async () => {

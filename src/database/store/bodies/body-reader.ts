@@ -17,8 +17,8 @@ const READ_LATELY = 256;
 /** The smallest share of a page that must be wanted for the page to be read, copied and checked as a whole. */
 const WORTH_WHOLE = 1 / 8;
 
-/** Bytes of a large body per piece of its text. For more than about a megabyte Node makes a text of two bytes a character, in any case. */
-const PIECE_BYTES = 262_144;
+/** Bytes of a large body per piece of its text: a chunk of a response. With four times as much, hundreds of slow readers hold twice the memory. */
+const PIECE_BYTES = 65_536;
 
 interface BodyFile extends PageFile {
   /** Reads a page whose checksum may be wrong. Without this method the documents of a damaged page can't be read, whatever is damaged. */

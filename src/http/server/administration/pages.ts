@@ -4,13 +4,7 @@ import type { Answer, Context } from '../../request/context.ts';
 import { ownBase, withLocation } from '../../response/locations.ts';
 import { matchesTag } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
-
-/** The page runs its own scripts only, and shows only what this server sends. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const FOREVER = 'public, max-age=31536000, immutable';
-const MUST_REVALIDATE = 'no-cache';
-const HIDDEN = { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' };
+import { HIDDEN, pageHeaders, REVALIDATED } from './page-answer.ts';
 
 export async function getPage(
   { pages, readsOnly }: AdministrationService,
@@ -18,30 +12,27 @@ export async function getPage(
   _database: string,
   rest: readonly string[],
 ): Promise<Answer> {
+  const name = rest.length === 0 ? 'index.html' : rest.join('/');
+  if (name === 'settings.json') return settingsAnswer(readsOnly());
   if (pages === undefined) {
-    throw new DatabaseError('not_implemented', 'The administration page is not part of this host; see docs/node.md.');
+    throw new DatabaseError(
+      'not_implemented',
+      'This app does not include the administration page, or the request did not go through its service worker. With Vite, settee({ utils: true }) adds the page; see docs/browser.md#the-administration-page.',
+    );
   }
   const [path = ''] = context.request.url.split(/[?#]/, 1);
   if (rest.length === 0 && !path.endsWith('/')) {
     return withLocation({ status: 301, headers: {}, body: null }, `${ownBase(context)}/_utils/`);
   }
-  const name = rest.length === 0 ? 'index.html' : rest.join('/');
-  if (name === 'settings.json') return settingsAnswer(readsOnly());
   const file = await pages.get(name);
   if (file === undefined) throw new DatabaseError('not_found', 'missing');
-  const headers = {
-    'content-type': file.type,
-    'cache-control': file.isLasting ? FOREVER : MUST_REVALIDATE,
-    'content-security-policy': POLICY,
-    ...HIDDEN,
-    etag: file.tag,
-  };
+  const headers = pageHeaders(file);
   if (matchesTag(context.header('if-none-match'), file.tag)) return { status: 304, headers, body: null };
   return { status: 200, headers, body: file.body };
 }
 
-/** What the page asks for before it shows anything. */
+/** What the page asks for before it shows anything. On every host, also where something else serves the page. */
 function settingsAnswer(isReadOnly: boolean): Answer {
-  const headers = { 'content-type': 'application/json', 'cache-control': MUST_REVALIDATE, ...HIDDEN };
+  const headers = { 'content-type': 'application/json', 'cache-control': REVALIDATED, ...HIDDEN };
   return { status: 200, headers, body: `${JSON.stringify({ read_only: isReadOnly })}\n` };
 }

@@ -22,3 +22,9 @@ describe('crc32', () => {
     }
   });
 });
+
+test('the checksum is that of zlib', () => {
+  // ITU-T V.42; the value for "123456789" is the one that descriptions of CRC-32 check themselves by.
+  expect(crc32(new TextEncoder().encode('123456789'))).toBe(0xcbf43926);
+  expect(crc32(new Uint8Array(0))).toBe(0);
+});

@@ -1,5 +1,5 @@
 import { PROTOCOL } from '../../../../src/browser/bridge/wire.ts';
-import type { CoreScript } from '../../../../src/browser/sw/contract.ts';
+import type { CoreScript, PageScript } from '../../../../src/browser/sw/contract.ts';
 import type { HostScope } from '../../../../src/browser/sw/service-worker-host.ts';
 import type { Origin } from '../worker/origin.ts';
 
@@ -11,6 +11,9 @@ export class FakeScope extends EventTarget {
   readonly done: string[] = [];
   readonly clients = { claim: async () => void this.done.push('claimed') };
   setteeCore: CoreScript | undefined;
+  setteeUtils: PageScript | undefined;
+  /** What the script of the administration page leaves, if it is there. */
+  page: PageScript | undefined;
   readonly #core: CoreScript;
 
   constructor(origin: Origin, protocol = PROTOCOL) {
@@ -21,7 +24,9 @@ export class FakeScope extends EventTarget {
 
   importScripts(url: string): void {
     this.imported.push(url);
-    this.setteeCore = this.#core;
+    if (!url.includes('settee-sw-utils.js')) this.setteeCore = this.#core;
+    else if (this.page) this.setteeUtils = this.page;
+    else throw new DOMException('failed to load', 'NetworkError');
   }
 
   async skipWaiting(): Promise<void> {
@@ -56,6 +61,7 @@ export class FakeScope extends EventTarget {
 /** A fetch event, and what becomes of it. */
 export class FakeFetch {
   readonly request: Request;
+  readonly resultingClientId = 'opening';
   /** All that keeps the service worker alive for this event. */
   readonly waits: Promise<unknown>[] = [];
   response: Promise<Response> | undefined;

@@ -217,6 +217,48 @@ describe('with no page', () => {
   });
 });
 
+describe('the administration page', () => {
+  const served = { respond: ({ request }: FetchEvent) => (/_utils\/$/.test(request.url) ? ok() : undefined) };
+  const ok = async () => new Response('the page');
+  const withPage = (utils: boolean | string, base = origin.instance.base) => {
+    scope.page = { createPage: ({ script }) => (script.pathname.endsWith('.js') ? served : expect.unreachable()) };
+    host = new ServiceWorkerHost(scope.asScope, { base, utils });
+  };
+
+  test.for([
+    [true, 'https://app.example/settee-utils/settee-sw-utils.js'],
+    ['/lib/settee-sw-utils.js?1', 'https://app.example/lib/settee-sw-utils.js?1'],
+  ] as const)('is served by its script, with the option utils: %s', async ([utils, address]) => {
+    withPage(utils);
+    expect(scope.imported).toEqual([address]);
+    expect(await (await answerTo('_utils/')).text()).toBe('the page');
+    expect(scope.imported).toHaveLength(1);
+    expect(await (await answerTo('_utils/settings.json')).json()).toEqual({ read_only: false });
+  });
+
+  test('has one script for all bases', () => {
+    withPage(true);
+    withPage(true, 'https://app.example/other/');
+    expect(scope.imported).toHaveLength(1);
+  });
+
+  test('whose script is missing is an error that says what to copy', () => {
+    expect(() => new ServiceWorkerHost(scope.asScope, { base: origin.instance.base, utils: true })).toThrow(
+      'The administration page is not at https://app.example/settee-utils/settee-sw-utils.js: copy the folder settee/dist/utils there',
+    );
+  });
+
+  test('is not implemented in an app that leaves it out, which loads nothing for it', async () => {
+    const response = await answerTo('_utils/');
+    expect(response.status).toBe(501);
+    expect(await response.json()).toEqual({
+      error: 'not_implemented',
+      reason: expect.stringContaining('With Vite, settee({ utils: true }) adds the page'),
+    });
+    expect(scope.imported).toEqual(['https://app.example/settee-sw-core.js']);
+  });
+});
+
 describe('messages of pages to the service worker', () => {
   test('claim a page below the base', async () => {
     expect(await scope.say({ type: 'SETTEE_CLAIM', base: host.base })).toEqual({ protocol: PROTOCOL });

@@ -1,3 +1,4 @@
+import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { ChangeFilter, Feed, FeedEvent, FeedOptions } from '../../../../src/database/changes/contract.ts';
 import { DatabaseFeeds, type WatchedDatabases } from '../../../../src/database/changes/feeds.ts';
 import type { DatabaseEvent, Lease, Registry } from '../../../../src/database/registry/contract.ts';
@@ -5,6 +6,10 @@ import type { Database, Snapshot } from '../../../../src/database/store/contract
 import type { DatabaseSettings } from '../../../../src/database/store/settings.ts';
 import { Service, write } from '../registry/service.ts';
 import { TINY_PAGES } from '../store/harness.ts';
+
+/** What feeds hold of a database. */
+export const none = { leases: 0, snapshots: 0 };
+export const one = { leases: 1, snapshots: 1 };
 
 /** What a test does in the middle of a feed. */
 interface FeedHooks {
@@ -144,4 +149,10 @@ export async function all(feed: Feed): Promise<string[]> {
   const events: string[] = [];
   for await (const event of feed.events()) events.push(shown(event));
   return events;
+}
+
+/** As reads fail whose database is deleted before them. */
+export async function deleted(watched: Watched): Promise<never> {
+  await watched.registry.delete('db');
+  throw new DatabaseError('storage_deleted', 'The database was deleted.');
 }

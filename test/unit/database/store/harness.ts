@@ -296,7 +296,7 @@ export interface EasyWrite {
   readonly ids?: readonly string[];
 }
 
-const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
+export const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
 const MERGED = { newEdits: false, durability: 'relaxed' } as const;
 
 /** Writes one document and gives its revision; fails with the outcome's error. */

@@ -100,7 +100,7 @@ describe('the demo', () => {
     expect(await status('demo.example')).toBe(200);
   });
 
-  test('forwards requests for the shared database only', async () => {
+  test('forwards requests for the shared databases only', async () => {
     const asked: string[] = [];
     const server = await listen(
       async (incoming, outgoing) => {
@@ -119,6 +119,8 @@ describe('the demo', () => {
     const own = await ask('server/settee-demo/_bulk_docs?x=%2F', { origin, 'sec-fetch-site': 'same-origin' });
     expect([own.status, own.headers.get('x-answer'), await own.text()]).toEqual([201, 'here', 'written']);
     expect(asked).toEqual(['POST /settee-demo/_bulk_docs?x=%2F no origin']);
+    expect((await ask('server/settee-notes', {})).status).toBe(201);
+    expect(asked.splice(1)).toEqual(['POST /settee-notes no origin']);
     const refused = [
       ask('server/settee-demo', { origin: 'https://evil.example' }),
       ask('server/settee-demo', { origin: 'null' }),
@@ -126,12 +128,28 @@ describe('the demo', () => {
       ask('server/settee-demo', { 'sec-fetch-site': 'same-site' }),
     ];
     expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([403, 403, 403, 403]);
-    const others = [ask('server/other', {}), ask('server/settee-demo2', {}), ask('server/_all_dbs', {})];
-    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([405, 405, 405]);
+    const others = ['other', 'settee-demo2', '_all_dbs', '_up', '_utils/'].map((path) => ask(`server/${path}`, {}));
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([405, 405, 405, 405, 405]);
     expect(asked).toHaveLength(1);
+    expect((await fetch(`${url}server/_up`)).status).toBe(201);
+    expect((await fetch(`${url}server/_up/x`)).status).toBe(404);
+    expect(asked).toEqual(['POST /settee-demo/_bulk_docs?x=%2F no origin', 'GET /_up no origin']);
     await server.close();
     expect((await ask('server/settee-demo', {})).status).toBe(502);
     expect((await fetch(`${(await start()).url}server/settee-demo`)).status).toBe(404);
+  });
+
+  test.each([
+    ['http://127.0.0.1:5984/', 'http://127.0.0.1:5984/_utils/'],
+    ['https://[::1]:6984/', 'https://[::1]:6984/_utils/'],
+    ['http://0.0.0.0:5984/', 'http://localhost:5984/_utils/'],
+  ])('redirects to the administration page of the server at %s', async (server, location) => {
+    const { url } = await start({ server });
+    for (const path of ['server/_utils', 'server/_utils/']) {
+      const answer = await fetch(`${url}${path}`, { redirect: 'manual' });
+      expect([answer.status, answer.headers.get('location')]).toEqual([307, location]);
+    }
+    expect((await fetch(`${(await start()).url}server/_utils/`)).status).toBe(404);
   });
 
   test('is left out if it was not built', async () => {

@@ -15,3 +15,8 @@ test('the page refers to its icon and its manifest', () => {
   expect(page).toMatch(/<link rel="icon" href="\/favicon\.svg"/);
   expect(page).toMatch(/<link rel="manifest" href="\/manifest\.webmanifest"/);
 });
+
+test('the demo loads the administration page of its database only when somebody opens it', () => {
+  expect(readdirSync(join(repository, 'dist/demo/settee-utils'))).toEqual(['assets', 'settee-sw-utils.js']);
+  expect(read('dist/demo/sw.js')).not.toContain('settee-utils/assets');
+});

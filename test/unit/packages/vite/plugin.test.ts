@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { build, createServer, type InlineConfig, preview } from 'vite';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { settee } from '../../../../src/packages/vite/index.ts';
 import { createPlugin } from '../../../../src/packages/vite/plugin.ts';
+import { openUtils } from '../../../../src/packages/vite/utils.ts';
 
 const repository = join(import.meta.dirname, '../../../..');
 const files = [
@@ -37,6 +39,10 @@ beforeAll(async () => {
   );
   for (const file of files) {
     await writeFile(join(app, 'files', file), `/* ${file} */\n`);
+  }
+  await mkdir(join(app, 'page/assets'), { recursive: true });
+  for (const file of ['index.html', 'settee-sw-utils.js', 'assets/main-1.js', 'assets/main-1.css']) {
+    await writeFile(join(app, 'page', file), `/* ${file} */\n`);
   }
   await writeFile(join(app, 'files', wasm), Uint8Array.of(0, 0x61, 0x73, 0x6d, 0xff));
   await symlink(join(repository, 'node_modules/vite'), join(app, 'node_modules/vite'), 'junction');
@@ -245,5 +251,65 @@ describe('the build', () => {
     const origin = addressOf(server.httpServer.address());
     expect(await (await fetch(`${origin}/settee-sw.js`)).text()).toBe('/* settee-sw.js */\n');
     expect((await fetch(`${origin}/db/notes`)).status).toBe(421);
+  });
+});
+
+describe('the administration page', () => {
+  const withPage = (base: string): InlineConfig => ({
+    ...configOf(base),
+    plugins: [createPlugin({}, join(app, 'files'), openUtils(join(app, 'page')))],
+  });
+  const head = /^self\.setteeUtilsScript="settee-utils\/settee-sw-utils\.js\?[0-9a-f]{8}";\n\/\* settee-sw\.js \*\/\n$/;
+
+  test('is served in development, except for its HTML, and the service worker is told of it', async () => {
+    const origin = await serve(withPage('/app/'));
+    for (const [file, type] of [
+      ['settee-sw-utils.js', 'text/javascript'],
+      ['assets/main-1.js', 'text/javascript'],
+      ['assets/main-1.css', 'text/css'],
+    ] as const) {
+      const response = await fetch(`${origin}/app/settee-utils/${file}`);
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, type]);
+      expect(await response.text()).toBe(`/* ${file} */\n`);
+    }
+    expect(await (await fetch(`${origin}/app/settee-utils/index.html`)).text()).not.toContain('/* index.html */');
+    expect(await (await fetch(`${origin}/app/settee-sw.js`)).text()).toMatch(head);
+  });
+
+  test.for(['/db/_utils', '/db/_utils/', '/db/_utils/#/db/notes'])(
+    'is explained at %s if the request missed the service worker',
+    async (path) => {
+      const origin = await serve(withPage('/'));
+      const response = await fetch(origin + path);
+      expect(response.status).toBe(421);
+      expect(await response.json()).toEqual({
+        error: 'misdirected_request',
+        reason: expect.stringContaining('Open the app in this browser first'),
+      });
+      expect(await (await fetch(`${origin}/db/notes`)).text()).toContain('settee.fetch');
+    },
+  );
+
+  test('is in the build, except for its HTML, and a change of it changes the service worker', async () => {
+    const outDir = join(app, 'dist-page');
+    const config = { ...withPage('./'), build: { outDir, emptyOutDir: true } };
+    await build(config);
+    const names = await readdir(join(outDir, 'settee-utils'), { recursive: true });
+    expect(names.sort()).toEqual(['assets', 'assets/main-1.css', 'assets/main-1.js', 'settee-sw-utils.js']);
+    const before = await readFile(join(outDir, 'settee-sw.js'), 'utf8');
+    expect(before).toMatch(head);
+    await writeFile(join(app, 'page/settee-sw-utils.js'), '/* another */\n');
+    await build(config);
+    expect(await readFile(join(outDir, 'settee-sw.js'), 'utf8')).not.toBe(before);
+  });
+
+  test.for(['https://db.example.com/', '//db.example.com/db/'])('is refused with the base %s', (base) => {
+    expect(() => settee({ base, utils: true })).toThrow(
+      `the administration page needs a base that is a path, such as /db/, but the base is ${base}`,
+    );
+  });
+
+  test('that is missing is refused with the folder', () => {
+    expect(() => openUtils(join(app, 'nowhere'))).toThrow(`the administration page is not in ${join(app, 'nowhere')}`);
   });
 });

@@ -5,6 +5,7 @@ import { build, type InlineConfig } from 'vite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPlugin } from '../../../../src/packages/vite/plugin.ts';
 import { createPrecachePlugin, type PrecacheOptions } from '../../../../src/packages/vite/precache.ts';
+import { openUtils } from '../../../../src/packages/vite/utils.ts';
 
 /** A tiny app, and stand-ins for the files that are built. */
 let app = '';
@@ -24,6 +25,8 @@ beforeAll(async () => {
     await write(`files/settee-${name}.js`, `/* ${name} */`);
   }
   await write('files/settee-quickjs.wasm', 'wasm');
+  await write('page/settee-sw-utils.js', '/* sw-utils */');
+  await write('page/assets/main-1a2b3c4d.js', '/* page */');
 });
 afterAll(() => rm(app, { recursive: true }));
 
@@ -72,6 +75,25 @@ describe('the precache list that the plugin adds to the service worker', () => {
   test('leaves out configured files, and names the fallback page', async () => {
     const list = await built({ exclude: [/^assets\/settee-/, /^icons\//], fallback: 'index.html' });
     expect(list).toMatchObject({ fallback: 'index.html', files: [{}, { url: 'index.html' }, { url: 'robots.txt' }] });
+  });
+
+  test('has the files of the administration page, without the script that the service worker imports', async () => {
+    const files = join(app, 'files');
+    await build({
+      configFile: false,
+      root: app,
+      logLevel: 'silent',
+      plugins: [createPlugin({}, files, openUtils(join(app, 'page'))), createPrecachePlugin({}, files)],
+      build: { outDir: outDir(), emptyOutDir: true },
+    });
+    const [list = '', utils = '', rest] = (await readFile(join(outDir(), 'settee-sw.js'), 'utf8')).split(';\n');
+    expect(JSON.parse(list.replace('self.setteePrecache=', '')).files).toContainEqual({
+      url: 'settee-utils/assets/main-1a2b3c4d.js',
+      revision: null,
+    });
+    expect(list).not.toContain('settee-sw-utils.js');
+    expect(utils).toContain('self.setteeUtilsScript="settee-utils/settee-sw-utils.js?');
+    expect(rest).toBe('/* sw */');
   });
 
   test('leaves out public files that are not copied', async () => {

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
-import { Service } from './support.ts';
+import { Service, useServices } from './support.ts';
+
+useServices();
 
 const ADMIN = { name: 'root', roles: ['_admin'] };
 const ANA = { name: 'ana', roles: [] };

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { DatabaseUser } from '../../../../src/database/store/contract.ts';
 import { DocumentSemaphore } from '../../../../src/replication/documents/document-semaphore.ts';
-import { Service } from './support.ts';
+import { Service, useServices } from './support.ts';
+
+useServices();
 
 const ANA: DatabaseUser = { name: 'ana', roles: [] };
 const BOB: DatabaseUser = { name: 'bob', roles: [] };

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { ownMember } from '../../../../src/base/json/objects.ts';
 import type { Settings } from '../../../../src/base/system/contract.ts';
 import { patient } from '../../../support/patience.ts';
-import { Service } from './support.ts';
+import { Service, useServices } from './support.ts';
+
+useServices();
 
 async function started(config: Settings = {}): Promise<Service> {
   const service = await Service.start(config);

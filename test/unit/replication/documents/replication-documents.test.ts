@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { patient } from '../../../support/patience.ts';
-import { Service } from './support.ts';
+import { Service, useServices } from './support.ts';
+
+useServices();
 
 async function withSource(count = 3): Promise<Service> {
   const service = await Service.start();

@@ -106,9 +106,12 @@ export class Service {
 
 const services: Service[] = [];
 
-afterEach(async () => {
-  for (const service of services.splice(0)) {
-    await service.close();
-    if (service.errors.length > 0) throw new Error(`the service logged errors: ${service.errors.join('\n')}`);
-  }
-});
+/** Closes the services of each test of a file after it, and fails the test if one of them logged an error. */
+export function useServices(): void {
+  afterEach(async () => {
+    for (const service of services.splice(0)) {
+      await service.close();
+      if (service.errors.length > 0) throw new Error(`the service logged errors: ${service.errors.join('\n')}`);
+    }
+  });
+}

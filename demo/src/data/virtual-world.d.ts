@@ -1,7 +1,0 @@
-/** Made by `demo/build/plugin.ts`. */
-declare module 'virtual:world' {
-  /** A bit per square degree, from the north pole and 180° west, row by row, in base64: is there a city? */
-  export const squares: string;
-  /** How many documents each file has. */
-  export const counts: { readonly countries: number; readonly cities: number };
-}

@@ -1,0 +1,304 @@
+/** Field notes on two devices, each with a database of its own in this browser: what they share, and what happens while they are apart. */
+import type { RequestLog } from '../data/request-log.ts';
+import { coalesce } from '../elements/coalesce.ts';
+import { button, fill, make } from '../elements/elements.ts';
+import type { Connections } from '../following/connections.ts';
+import { RequestList } from '../pages/request-list.ts';
+import { DevicePanel, type News } from './device-panel.ts';
+import { type Device, type DeviceName, devices } from './devices.ts';
+import { Happenings } from './happenings.ts';
+import { Links, SERVER_PATH } from './links.ts';
+import type { ViewRow } from './live-rows.ts';
+import { titleOf } from './note.ts';
+import { NoteStore } from './note-store.ts';
+import { sampleNotes } from './samples.ts';
+import { quoted } from './sentences.ts';
+import { tornEdits } from './versions.ts';
+
+/** The state of replications has no feed. */
+const STATE_MS = 700;
+const PROBE_MS = 3_000;
+/** Between the steps of the conflict that is made on request, so that they can be followed. */
+const STEP_MS = 900;
+const ROUND_KEY = 'notes-round';
+
+export class NotesPage {
+  readonly element: HTMLElement;
+  readonly #log: RequestLog;
+  readonly #links: Links;
+  readonly #panels: ReadonlyMap<DeviceName, DevicePanel>;
+  readonly #server: NoteStore;
+  readonly #happenings = new Happenings();
+  readonly #requests: RequestList;
+  readonly #way = make('p', { class: 'notes-way', role: 'status' });
+  readonly #failure = make('p', { class: 'failure', role: 'alert' });
+  readonly #tear = button('Make a conflict', () => void this.#work(() => this.#makeConflict()), {
+    'data-action': 'tear',
+  });
+  readonly #over = button('Start over', () => this.#askOver(), { 'data-action': 'start-over' });
+  readonly #question = make('span', { class: 'question', hidden: true, role: 'group' });
+  readonly #tabs = new Map<DeviceName, HTMLButtonElement>();
+  readonly #refresh = coalesce(() => this.#readStates().catch(() => undefined));
+  #timers: ReturnType<typeof setInterval>[] = [];
+  #hasBegun = false;
+  #isDue = false;
+
+  constructor(log: RequestLog, connections: Connections) {
+    this.#log = log;
+    this.#links = new Links(log);
+    this.#server = new NoteStore(SERVER_PATH, log);
+    this.#requests = new RequestList(log);
+    this.#panels = new Map(devices.map((device) => [device.name, this.#makePanel(device, connections)]));
+    this.element = this.#layOut();
+    this.#choose('phone');
+    this.#links.addEventListener('change', () => this.#onLinks());
+    log.addEventListener('request', () => this.#showRequestsSoon());
+    addEventListener('online', () => this.#isRunning && void this.#probe());
+    addEventListener('offline', () => this.#isRunning && void this.#probe());
+  }
+
+  start(): void {
+    for (const panel of this.#panels.values()) panel.start();
+    this.#showRequestsSoon();
+    this.#timers = [
+      setInterval(() => void this.#refresh(), STATE_MS),
+      setInterval(() => document.hidden || void this.#probe(), PROBE_MS),
+    ];
+    void this.#begin();
+  }
+
+  stop(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#timers = [];
+    for (const panel of this.#panels.values()) panel.stop();
+  }
+
+  get #isRunning(): boolean {
+    return this.#timers.length > 0;
+  }
+
+  #makePanel(device: Device, connections: Connections): DevicePanel {
+    return new DevicePanel({
+      device,
+      store: new NoteStore(`/db/${device.database}`, this.#log),
+      connections,
+      tell: (sentence) => this.#happenings.tell(sentence),
+      onSwitch: (isOnline) => void this.#work(() => this.#switch(device, isOnline)),
+      onEvent: (path, told) => this.#log.tell(path, told, false),
+      onNews: (news) => this.#tellNews(device, news),
+    });
+  }
+
+  #layOut(): HTMLElement {
+    const lead =
+      'Two devices, each with a database of its own in this browser. Take one offline, write on both, and see that nothing is lost.';
+    const tabs = devices.map(({ name, title }) => {
+      const tab = button('', () => this.#choose(name), { 'aria-pressed': 'false', 'data-tab': name });
+      fill(tab, make('span', { class: 'dot' }), title);
+      this.#tabs.set(name, tab);
+      return tab;
+    });
+    return make(
+      'div',
+      { class: 'notes' },
+      make(
+        'header',
+        { class: 'notes-head' },
+        make('div', {}, make('h1', {}, 'Field notes'), make('p', { class: 'lead' }, lead)),
+        make('div', { class: 'actions' }, this.#tear, this.#over, this.#question),
+      ),
+      this.#failure,
+      make('div', { class: 'device-tabs', role: 'group', 'aria-label': 'Device' }, ...tabs),
+      make('div', { class: 'devices' }, ...[...this.#panels.values()].map(({ element }) => element)),
+      make(
+        'aside',
+        { class: 'notes-aside', 'aria-label': 'What happens' },
+        this.#happenings.element,
+        this.#way,
+        make('section', { class: 'notes-requests' }, make('h2', {}, 'Requests'), this.#requests.element),
+      ),
+    );
+  }
+
+  async #switch({ name, title }: Device, isOnline: boolean): Promise<void> {
+    await this.#links.set([name], isOnline);
+    const device = title.toLowerCase();
+    const offline = `The ${device} is offline. What it writes stays on it, and is sent later.`;
+    this.#happenings.tell(isOnline ? `The ${device} is online again.` : offline);
+  }
+
+  /** On a narrow screen one device shows at a time. */
+  #choose(name: DeviceName): void {
+    this.element.dataset['shown'] = name;
+    for (const [each, tab] of this.#tabs) tab.setAttribute('aria-pressed', String(each === name));
+  }
+
+  async #begin(): Promise<void> {
+    try {
+      const stores = [...this.#panels.values()].map(({ store }) => store);
+      for (const store of stores) await store.prepare();
+      await this.#probe();
+      const isNew = !this.#hasBegun && stores.every((store) => store.isNew);
+      if (isNew && !(await this.#serverHasNotes())) await this.#addSamples();
+      this.#hasBegun = true;
+      await this.#refresh();
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #serverHasNotes(): Promise<boolean> {
+    return this.#links.way === 'server' && (await this.#server.count()) > 0;
+  }
+
+  async #addSamples(): Promise<void> {
+    const phone = this.#panels.get('phone');
+    const notes = await sampleNotes(new Date());
+    await phone?.act(`stored ${notes.length} notes to begin with`, async () => {
+      await phone.store.addAll(notes);
+      return true;
+    });
+  }
+
+  async #probe(): Promise<void> {
+    await this.#links.probe().catch((error) => this.#fail(error));
+  }
+
+  #onLinks(): void {
+    fill(this.#way, ...wayText(this.#links.way));
+    this.element.dataset['way'] = this.#links.way ?? '';
+    void this.#refresh();
+  }
+
+  async #readStates(): Promise<void> {
+    for (const [name, state] of await this.#links.states()) {
+      this.#panels.get(name)?.showLink(state);
+      const tab = this.#tabs.get(name);
+      if (tab) tab.dataset['state'] = state.state;
+    }
+  }
+
+  #tellNews(device: Device, news: News): void {
+    const told = this.#describeNews(device, news);
+    if (told !== undefined) this.#happenings.tell(told);
+  }
+
+  #describeNews({ title, name }: Device, { arrived, changed, gone, healed }: News): string | undefined {
+    const device = title.toLowerCase();
+    const how = this.#links.way === 'server' ? 'through the server' : 'directly, without a server';
+    const quotedTitle = ({ value }: ViewRow) => quoted(titleOf(String(value.text ?? '')));
+    const torn = changed.find(({ value }) => value.conflicts > 0);
+    if (torn)
+      return `Both versions of ${quotedTitle(torn)} have reached the ${device}. Nothing is lost: it keeps both until you choose.`;
+    const [whole] = healed;
+    if (whole) return `The ${device} received the resolution of ${quotedTitle(whole)}. Both devices agree again.`;
+    const [first, ...others] = [...arrived, ...changed];
+    if (first) {
+      const what = others.length === 0 ? quotedTitle(first) : `${others.length + 1} notes`;
+      return `The ${device} received ${what}, ${how}.`;
+    }
+    if (gone.length === 0 || this.#panels.get(name)?.isOnline !== true) return undefined;
+    return `The ${device} has ${gone.length === 1 ? 'a note' : `${gone.length} notes`} less.`;
+  }
+
+  /** Step by step, as people cause one: offline, an edit of the same note on each device, and back online. */
+  async #makeConflict(): Promise<void> {
+    const [phone, laptop] = [this.#panels.get('phone'), this.#panels.get('laptop')];
+    if (!phone || !laptop) return;
+    const others = new Map(laptop.rows.map((row) => [row.id, row.value]));
+    const row = phone.rows.find(({ id, value }) => value.conflicts === 0 && others.get(id)?.rev === value.rev);
+    if (!row) throw new Error('There is no note that is the same on both devices. Write one while both are online.');
+    // The conflict will show at the top of each device.
+    this.element.querySelector('.devices')?.scrollTo({ top: 0 });
+    await this.#links.set(['phone', 'laptop'], false);
+    this.#happenings.tell('Both devices went offline. From here on neither knows what the other does.');
+    const round = Number(localStorage.getItem(ROUND_KEY) ?? '0');
+    localStorage.setItem(ROUND_KEY, String(round + 1));
+    for (const [index, panel] of [phone, laptop].entries()) {
+      await pause(STEP_MS);
+      const version = await panel.store.get(row.id);
+      const edited = version && tornEdits(version.note, round)[index];
+      if (!version || !edited) throw new Error('The note is gone.');
+      await this.#refresh();
+      await panel.act(`changed ${quoted(titleOf(edited.text))}`, () =>
+        panel.store.save(row.id, version, edited, 'keep'),
+      );
+    }
+    await pause(STEP_MS);
+    await this.#links.set(['phone', 'laptop'], true);
+    this.#happenings.tell('Both devices are online again. Each sends what the other lacks.');
+  }
+
+  #askOver(): void {
+    this.#question.hidden = false;
+    const end = () => {
+      this.#question.hidden = true;
+      this.#over.hidden = false;
+      this.#over.focus();
+    };
+    const yes = () => {
+      end();
+      void this.#work(() => this.#startOver());
+    };
+    const where = this.#links.way === 'server' ? 'on both devices and the server' : 'on both devices';
+    const sure = button(`Delete all notes ${where}`, yes, { class: 'danger', 'data-action': 'really-start-over' });
+    this.#over.hidden = true;
+    fill(this.#question, sure, button('Keep them', end));
+    sure.focus();
+  }
+
+  async #startOver(): Promise<void> {
+    const stores = [...this.#panels.values()].map(({ store }) => store);
+    const counts: number[] = [];
+    for (const store of this.#links.way === 'server' ? [...stores, this.#server] : stores)
+      counts.push(await store.clear());
+    this.#happenings.tell(
+      `${Math.max(...counts)} notes were deleted, on both devices${counts.length > 2 ? ' and the server' : ''}.`,
+    );
+    await this.#links.set(['phone', 'laptop'], true);
+    await this.#addSamples();
+  }
+
+  async #work(work: () => Promise<void>): Promise<void> {
+    const controls = [this.#tear, this.#over];
+    for (const control of controls) control.disabled = true;
+    fill(this.#failure);
+    try {
+      await work();
+    } catch (error) {
+      this.#fail(error);
+    }
+    for (const control of controls) control.disabled = false;
+    await this.#refresh();
+  }
+
+  #fail(error: unknown): void {
+    fill(this.#failure, error instanceof Error ? error.message : String(error));
+  }
+
+  #showRequestsSoon(): void {
+    if (this.#isDue || !this.#isRunning) return;
+    this.#isDue = true;
+    requestAnimationFrame(() => {
+      this.#isDue = false;
+      this.#requests.refresh();
+    });
+  }
+}
+
+function wayText(way: 'server' | 'direct' | undefined): readonly (string | Node)[] {
+  if (way === undefined) return [];
+  if (way === 'direct')
+    return [
+      'No server answers, so the two devices sync directly with each other. Everything works, the search and the plots, too.',
+    ];
+  return [
+    'The Node server answers, and the devices sync through its database ',
+    make('code', {}, 'settee-notes'),
+    '. Stop it, and they sync directly.',
+  ];
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

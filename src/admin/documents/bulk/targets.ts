@@ -1,0 +1,61 @@
+/** Which documents a selection is, each with the revision that the user agreed to change. */
+import { formatCount, formatMany } from '../../components/format.ts';
+import type { RowSource } from '../rows.ts';
+import type { Selection } from '../selection.ts';
+import { walk } from '../walk.ts';
+import { readRevisions } from './bulk-server.ts';
+import type { Target } from './run.ts';
+
+export interface Targets {
+  readonly targets: readonly Target[];
+  /** Selected documents that are not there any more. */
+  readonly gone: number;
+}
+
+const PER_PAGE = 1_000;
+/** Of one bulk change: their ids and revisions are in the memory of the page. */
+const MOST_TARGETS = 1_000_000;
+
+interface Wish {
+  readonly database: string;
+  readonly source: RowSource;
+  readonly selection: Selection;
+}
+
+export function targetsOf(wish: Wish, tell: (text: string) => void, signal: AbortSignal): Promise<Targets> {
+  return wish.selection.isInverse ? matching(wish, tell, signal) : listed(wish, tell, signal);
+}
+
+async function listed(
+  { database, selection }: Wish,
+  tell: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Targets> {
+  const ids = [...selection.ids];
+  const targets: Target[] = [];
+  for (let from = 0; from < ids.length; from += PER_PAGE) {
+    if (from > 0) tell(`Looking at ${formatCount(from)} of ${formatMany(ids.length, 'document')} …`);
+    const found = await readRevisions(database, ids.slice(from, from + PER_PAGE), signal);
+    targets.push(...found.filter((one) => one !== undefined));
+  }
+  return { targets, gone: ids.length - targets.length };
+}
+
+async function matching(
+  { source, selection }: Wish,
+  tell: (text: string) => void,
+  signal: AbortSignal,
+): Promise<Targets> {
+  const targets: Target[] = [];
+  const read = (cursor: string | undefined) => source.read({ limit: PER_PAGE, withDocs: false, cursor }, signal);
+  for await (const rows of walk(read, signal)) {
+    for (const { id, rev } of rows) if (!selection.ids.has(id)) targets.push({ id, rev });
+    tell(`${formatMany(targets.length, 'document')} so far …`);
+    if (targets.length > MOST_TARGETS) {
+      throw new Error(
+        `A change has at most ${formatMany(MOST_TARGETS, 'document')}. Choose a filter that finds fewer.`,
+      );
+    }
+  }
+  return { targets, gone: 0 };
+}

@@ -1,0 +1,85 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser } from '../drivers/browser.ts';
+import { chosenEngines, startBrowser } from '../drivers/start.ts';
+import { AdminPage, ROOT } from './admin-page.ts';
+
+const READ_ONLY = 'Read-only mode is on. Switch it off at the bottom of the menu.';
+
+/** Runs in the page: a file `note.txt`. */
+const FILE = `const files = new DataTransfer(); files.items.add(new File(['hello'], 'note.txt', { type: 'text/plain' }));`;
+const DROP = `void (() => { ${FILE} document.querySelector('.attachments')
+  .dispatchEvent(new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true })); })()`;
+const CHOOSE = `void (() => { ${FILE} const input = document.querySelector('.attachments input[type=file]');
+  input.files = files.files; input.dispatchEvent(new Event('change', { bubbles: true })); })()`;
+
+describe.each(chosenEngines())('attaching files on the administration page in %s', (engine) => {
+  let browser: Browser;
+  let page: AdminPage;
+
+  beforeAll(async () => {
+    browser = await startBrowser(engine);
+  });
+  afterAll(() => browser?.close());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
+    await page?.close();
+  });
+
+  /** Opens a document in a database that everybody may read. */
+  async function openDocument(settings = ROOT): Promise<void> {
+    page = await AdminPage.open(browser, '#/', settings);
+    await page.ask('PUT', 'library');
+    await page.ask('PUT', 'library/_security', { members: { roles: [], names: [] }, admins: { roles: [], names: [] } });
+    await page.ask('PUT', 'library/a', { n: 1 });
+  }
+
+  async function logInAs(name: string): Promise<void> {
+    await page.ask('PUT', '_users');
+    await page.ask('PUT', `_users/org.couchdb.user:${name}`, { name, password: 'secret', roles: [], type: 'user' });
+    await page.goTo('#/login');
+    await page.fill('Name', name);
+    await page.fill('Password', 'secret');
+    await page.press('Log in', 'button[type=submit]');
+    await page.sees('Log out');
+  }
+
+  test('stores a chosen file after the request was shown', async () => {
+    await openDocument();
+    await page.logIn();
+    await page.goTo('#/db/library/document/a');
+    await page.sees('Attach files');
+    await page.tab.evaluate(CHOOSE);
+    await page.sees('Attach note.txt');
+    await page.sees(`method: 'PUT'`);
+    await page.press('Attach');
+    await page.sees('text/plain · 5 B');
+    expect(await page.ask('GET', 'library/a')).toMatchObject({ _attachments: { 'note.txt': { length: 5 } } });
+  });
+
+  test('is off in read-only mode, also for files that are dropped', async () => {
+    await openDocument({ ...ROOT, utils: { read_only: 'true' } });
+    await page.logIn();
+    await page.goTo('#/db/library/document/a');
+    expect(await page.whyOff('Attach files')).toBe(READ_ONLY);
+    await page.tab.evaluate(DROP);
+    await page.until(
+      `document.querySelector('dialog[open]') === null || [...document.querySelectorAll('dialog[open] button')].find((one) => one.textContent === 'Attach').ariaDisabled === 'true'`,
+      'no way to attach the file',
+    );
+    expect(await page.ask('GET', 'library/a')).not.toHaveProperty('_attachments');
+  });
+
+  test('says what the server refuses to a user without the right, and keeps the document as it was', async () => {
+    await openDocument();
+    const validate = `function (doc, old, user) { if (user.roles.indexOf('_admin') < 0) throw { forbidden: 'Only editors write here.' }; }`;
+    await page.ask('PUT', 'library/_design/rules', { validate_doc_update: validate });
+    await logInAs('ana');
+    await page.goTo('#/db/library/document/a');
+    await page.sees('Attach files');
+    await page.tab.evaluate(CHOOSE);
+    await page.press('Attach');
+    await page.sees('Only editors write here.');
+    await page.sees('403 forbidden');
+    expect(await page.ask('GET', 'library/a')).not.toHaveProperty('_attachments');
+  });
+});
