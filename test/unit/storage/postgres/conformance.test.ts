@@ -1,8 +1,8 @@
 import { describe, test } from 'vitest';
-import { pageStoreSuite } from '../../conformance/storage/suite.ts';
-import { createFaultStore } from '../../support/fault-store.ts';
-import { postgresFactory, postgresUrl } from '../../support/postgres/postgres.ts';
-import { wrapped } from './backends.ts';
+import { pageStoreSuite } from '../../../conformance/storage/suite.ts';
+import { createFaultStore } from '../../../support/fault-store.ts';
+import { postgresFactory, postgresUrl } from '../../../support/postgres/postgres.ts';
+import { wrapped } from '../backends.ts';
 
 const url = await postgresUrl();
 const factory = postgresFactory(url ?? '');

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readStorageUrl } from '../../../src/storage/postgres/storage-url.ts';
+import { readStorageUrl } from '../../../../src/storage/postgres/storage-url.ts';
 
 describe('the URL of a storage', () => {
   test('names everything', async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ConnectionPool } from '../../../src/storage/postgres/connection-pool.ts';
-import { StorageLease } from '../../../src/storage/postgres/storage-lease.ts';
-import { rejects } from '../../conformance/storage/expectations.ts';
-import { dropSchema, newSchema, openPool, postgresUrl } from '../../support/postgres/postgres.ts';
+import type { ConnectionPool } from '../../../../src/storage/postgres/connection-pool.ts';
+import { StorageLease } from '../../../../src/storage/postgres/storage-lease.ts';
+import { rejects } from '../../../conformance/storage/expectations.ts';
+import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 
 const url = await postgresUrl();
 

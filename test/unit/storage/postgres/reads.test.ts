@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PageFile, PageNumber, PageStore, PageValue } from '../../../src/storage/page-store.ts';
-import type { ConnectionPool } from '../../../src/storage/postgres/connection-pool.ts';
-import { createPostgresPageStore } from '../../../src/storage/postgres/postgres-page-store.ts';
-import { ReadAhead, ReadAheadRoom } from '../../../src/storage/postgres/read-ahead.ts';
-import { CuttingProxy } from '../../support/postgres/cutting-proxy.ts';
-import { dropSchema, newSchema, openPool, postgresUrl } from '../../support/postgres/postgres.ts';
+import type { PageFile, PageNumber, PageStore, PageValue } from '../../../../src/storage/page-store.ts';
+import type { ConnectionPool } from '../../../../src/storage/postgres/connection-pool.ts';
+import { createPostgresPageStore } from '../../../../src/storage/postgres/postgres-page-store.ts';
+import { ReadAhead, ReadAheadRoom } from '../../../../src/storage/postgres/read-ahead.ts';
+import { CuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
+import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 
 const url = await postgresUrl();
 
