@@ -259,6 +259,7 @@ const present = Object.fromEntries(
 const longTests = [
   'docs/console',
   'core-lmdb',
+  'core-postgres',
   'crash-views',
   'replication-lies',
   'core-memory',

@@ -8,7 +8,7 @@
  * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
  * browsers, in those. `npm run test:all` is this with `--all`: everything, in all three. `--chromium-features=NAMES` switches on features
  * that Chromium does not have by default yet: `npm run test:sqlite` is this with its other storage backend. `--long` (`npm run test:long`) runs
- * kills and random choices for more rounds, and the whole HTTP conformance suite on every host and every way in a browser. Without it memory, LMDB
+ * kills and random choices for more rounds, and the whole HTTP conformance suite on every host and every way in a browser. Without it memory, LMDB, PostgreSQL
  * and one way in each browser run all of it, and the others the cases that depend on how requests and responses travel.
  *
  * All files of a process share the modules that it has loaded: no module of ours keeps state (src/README.md#one-door), and loading them again for

@@ -42,7 +42,7 @@ export interface PageStore {
 }
 
 export interface PageStoreSupport {
-  readonly backend: 'memory' | 'lmdb' | 'indexeddb';
+  readonly backend: 'memory' | 'lmdb' | 'indexeddb' | 'postgres';
   /** Text bytes that a tree leaf aims for, so that a page costs the backend no more than its payload. */
   readonly leafBytes: number;
   /** Bytes that a page of document bodies aims for. */
@@ -123,6 +123,8 @@ export interface PageFile {
    * less cost than the whole page.
    */
   readRange?(page: PageNumber, offset: number, length: number): Uint8Array | undefined;
+  /** Says which pages will probably be read next: they may be read now, together. Only if a read costs the backend a round trip. */
+  readAhead?(pages: readonly PageNumber[]): void;
   commit(commit: Commit): Promise<void>;
   /**
    * Does a relaxed commit of only a short record, in this turn. Returns false if that is not possible: then nothing has happened; use `commit`

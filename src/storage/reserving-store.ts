@@ -65,6 +65,7 @@ class ReservingFile implements PageFile {
   readonly name: string;
   readonly opening: Opening;
   readonly readRange?: NonNullable<PageFile['readRange']>;
+  readonly readAhead?: NonNullable<PageFile['readAhead']>;
   readonly append?: NonNullable<PageFile['append']>;
   readonly compact?: NonNullable<PageFile['compact']>;
   readonly backup?: NonNullable<PageFile['backup']>;
@@ -79,6 +80,7 @@ class ReservingFile implements PageFile {
     this.#reserve = reserve;
     this.#onClosed = onClosed;
     if (file.readRange !== undefined) this.readRange = file.readRange.bind(file);
+    if (file.readAhead !== undefined) this.readAhead = file.readAhead.bind(file);
     const append = file.append?.bind(file);
     if (append !== undefined) this.append = (record) => reserve.admitsAll && append(record);
     if (file.compact !== undefined) this.compact = file.compact.bind(file);

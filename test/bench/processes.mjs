@@ -16,9 +16,10 @@ export class ServerProcess {
   #exited;
   port = 0;
 
-  /** Serves a data folder with the Settee that was built as `build`. `nodeArguments`: for a profile. */
-  static startSettee(build, folder, nodeArguments = []) {
-    const serve = [pathToFileURL(build).href, 'serve', '--port', '0', '--data', folder, '--log-level', 'error'];
+  /** Serves a data folder, or a storage in PostgreSQL, with the Settee that was built as `build`. `nodeArguments`: for a profile. */
+  static startSettee(build, place, nodeArguments = []) {
+    const home = place.startsWith('postgres:') ? '--storage' : '--data';
+    const serve = [pathToFileURL(build).href, 'serve', '--port', '0', home, place, '--log-level', 'error'];
     return ServerProcess.#start([...nodeArguments, '--input-type=module', '-e', launcher, '--', ...serve]);
   }
 

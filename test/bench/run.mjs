@@ -23,6 +23,7 @@ import * as get from './scenarios/get.mjs';
 import * as growth from './scenarios/growth.mjs';
 import * as longestPut from './scenarios/longest-put.mjs';
 import * as million from './scenarios/million.mjs';
+import * as postgres from './scenarios/postgres.mjs';
 import * as pouchdb from './scenarios/pouchdb.mjs';
 import * as put from './scenarios/put.mjs';
 import * as replication from './scenarios/replication.mjs';
@@ -44,6 +45,7 @@ const scenarios = [
   changes,
   replication,
   accounts,
+  postgres,
   million,
   growth,
 ];

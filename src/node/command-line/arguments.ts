@@ -1,6 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
+import { isStorageUrl } from '../../storage/postgres/storage-url.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
@@ -98,7 +99,11 @@ const parsers: Readonly<Record<CommandName, (argv: readonly string[], environmen
 };
 
 function parseAdmin(argv: readonly string[], environment: Environment): Command {
-  const { values, positionals } = parseFlags('admin', argv, { ...dataOption, config: { type: 'string' } });
+  const { values, positionals } = parseFlags('admin', argv, {
+    ...dataOption,
+    config: { type: 'string' },
+    storage: { type: 'string' },
+  });
   const [verb, admin] = atMost(positionals, 2, 'admin');
   if (verb !== 'add' || admin === undefined || admin === '') {
     throw new UsageError('Name the admin: settee admin add NAME', 'admin');
@@ -110,6 +115,7 @@ function parseAdmin(argv: readonly string[], environment: Environment): Command 
     admin,
     dataFolder: dataFolder(values.data, environment),
     configFile: configFile('admin', values.config, environment),
+    storage: storageUrl('admin', values, environment),
   };
 }
 
@@ -120,6 +126,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     host: { type: 'string' },
     'allow-host': { type: 'string', multiple: true },
     memory: { type: 'boolean' },
+    storage: { type: 'string' },
     'log-level': { type: 'string' },
     config: { type: 'string' },
     'tls-cert': { type: 'string' },
@@ -133,6 +140,9 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
   if (values.memory && values.data !== undefined) {
     throw new UsageError('--memory uses no data folder; leave out --data or --memory.', 'serve');
   }
+  if (values.memory && values.storage !== undefined) {
+    throw new UsageError('--memory keeps everything in memory; leave out --storage or --memory.', 'serve');
+  }
   if (values['no-demo'] && values['demo-port'] !== undefined) {
     throw new UsageError('--no-demo serves no demo; leave out --demo-port or --no-demo.', 'serve');
   }
@@ -144,6 +154,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
     dataFolder: dataFolder(values.data, environment),
     memory: values.memory ?? false,
+    storage: values.memory ? undefined : storageUrl('serve', values, environment),
     withoutAdmin: values['without-admin'] ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
     configFile: configFile('serve', values.config, environment),
@@ -252,6 +263,21 @@ function configFile(
   const file = given ?? environment['SETTEE_CONFIG'];
   if (file !== '') return file;
   throw new UsageError(`${given === undefined ? 'SETTEE_CONFIG' : '--config'} is empty; name a file.`, command);
+}
+
+/** Undefined: a data folder. A folder that the command names takes precedence over the environment. */
+function storageUrl(
+  command: 'serve' | 'admin',
+  { storage, data }: { readonly storage?: string | undefined; readonly data?: string | undefined },
+  environment: Environment,
+): string | undefined {
+  if (storage !== undefined && data !== undefined) {
+    throw new UsageError('--storage uses no data folder; leave out --data or --storage.', command);
+  }
+  const url = storage ?? (data === undefined ? environment['SETTEE_STORAGE'] : undefined);
+  if (url === undefined || isStorageUrl(url)) return url;
+  const flag = storage === undefined ? 'SETTEE_STORAGE' : '--storage';
+  throw new UsageError(`${flag} must be a URL that begins with postgres:// (docs/node.md#postgresql).`, command);
 }
 
 /** Undefined: the configuration sets it. */

@@ -38,6 +38,8 @@ everything to disk, and exits. A second signal ends it at once, which loses no a
                               refused with 403 (may be repeated)
   -d, --data FOLDER           the folder of the databases, created if it does not exist (default: SETTEE_DATA or ./data)
       --memory                keep everything in memory instead, until the server stops
+      --storage URL           keep databases and settings in PostgreSQL instead, as in postgres://user@host:5432/database
+                              (default: SETTEE_STORAGE; docs/node.md#postgresql)
       --without-admin         serve the folder even if its server had admins and now has none: everyone who can reach
                               the server may then do everything
       --demo-port NUMBER      the port of the demo (default: 5985, or any free one if --port is 0)
@@ -159,9 +161,10 @@ Exit code: 0 if the folder is complete; 1 on failure, or if something is missing
 
 Makes NAME a server admin, or changes the password of that admin. Asks for the password twice, without showing it; if
 standard input is not a terminal, reads the password from its first line. Stores the password's hash in settee.ini in the
-data folder, which only its owner can read. Restart a running server to apply the change.
+data folder, which only its owner can read, or in the storage. Restart a running server to apply the change.
 
   -d, --data FOLDER           the data folder (default: SETTEE_DATA or ./data)
+      --storage URL           the storage in PostgreSQL instead (default: SETTEE_STORAGE)
       --config FILE           the server's configuration file (default: SETTEE_CONFIG, or settee.ini in the data folder)
 
 Exit code: 0 if the hash was stored; 1 on failure; 2 for wrong arguments.

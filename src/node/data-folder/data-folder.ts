@@ -67,12 +67,17 @@ async function hideFromOthers(folder: string): Promise<void> {
  * of them: opening it would create an empty list, and remove every database because it is not listed.
  */
 export async function holdsDatabases(databases: string): Promise<boolean> {
-  const files = await listFiles(databases);
+  const advice = `Restore the data folder from a backup; or move ${databases} away, to begin without databases.`;
+  return mustHoldList(await listFiles(databases), databases, advice, `, which is its folder "${REGISTRY_FILE}"`);
+}
+
+/** Whether there is anything among the files of a storage. Fails with `storage_corrupt` like `holdsDatabases`. */
+export function mustHoldList(files: readonly string[], place: string, advice: string, where = ''): boolean {
   if (files.includes(REGISTRY_FILE)) return true;
   if (!files.some(isDatabaseFile)) return false;
   throw new DatabaseError(
     'storage_corrupt',
-    `${databases} holds databases, but not the list of them, which is its folder "${REGISTRY_FILE}". Nothing was changed. Restore the data folder from a backup; or move ${databases} away, to begin without databases.`,
+    `${place} holds databases, but not the list of them${where}. Nothing was changed. ${advice}`,
   );
 }
 

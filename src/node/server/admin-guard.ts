@@ -1,5 +1,5 @@
 /**
- * Keeps a data folder whose server has admins from being served without one, which would make everyone an admin: after a restore from a
+ * Keeps a data folder, or another storage, whose server has admins from being served without one, which would make everyone an admin: after a restore from a
  * backup without settings, in a copy made by hand, with a wrong `--config`, or without the flags that named the admins.
  */
 import { access } from 'node:fs/promises';
@@ -10,11 +10,33 @@ import { hasAdminMark, holdsDatabase, markAdmins } from '../data-folder/data-fol
 import { CONFIG_FILE, createConfigFile } from '../data-folder/ini-file.ts';
 
 interface AdminGuardOptions {
-  readonly dataFolder: string;
-  readonly configFile: string;
+  /** What is served, for messages. */
+  readonly place: string;
+  /** What keeps the mark that its server has admins. */
+  readonly marks: AdminMarks;
+  /** Where settings are, if they are in a file. */
+  readonly configFile: string | undefined;
+  /** The data folder, if that is what is served. */
+  readonly dataFolder: string | undefined;
+  /** The command that sets an admin. */
+  readonly command: string;
   /** Serve it anyway. */
   readonly withoutAdmin: boolean;
   readonly log: Log;
+}
+
+/** A mark beside the databases: settings may be elsewhere. */
+export interface AdminMarks {
+  hasAdminMark(): Promise<boolean>;
+  markAdmins(hasAdmins: boolean): Promise<void>;
+}
+
+/** The mark of a data folder. */
+export function marksOf(dataFolder: string): AdminMarks {
+  return {
+    hasAdminMark: () => hasAdminMark(dataFolder),
+    markAdmins: (hasAdmins) => markAdmins(dataFolder, hasAdmins),
+  };
 }
 
 export class AdminGuard {
@@ -27,10 +49,10 @@ export class AdminGuard {
     this.#options = options;
   }
 
-  /** Fails with `bad_request` if the folder's server has had an admin, and has none with these settings. */
+  /** Fails with `bad_request` if the server of this place has had an admin, and has none with these settings. */
   async assertAdmin(config: ConfigStore): Promise<void> {
-    const { dataFolder, withoutAdmin } = this.#options;
-    if (withoutAdmin || hasAdmin(config) || !(await hasAdminMark(dataFolder))) return;
+    const { marks, withoutAdmin } = this.#options;
+    if (withoutAdmin || hasAdmin(config) || !(await marks.hasAdminMark())) return;
     throw this.#refusal('its server had admins, but these settings have none');
   }
 
@@ -39,7 +61,7 @@ export class AdminGuard {
    * the owner of the folder.
    */
   async assertSettings(databases: string, config: ConfigStore): Promise<void> {
-    const { configFile, withoutAdmin } = this.#options;
+    const { configFile = '', withoutAdmin } = this.#options;
     if (withoutAdmin || hasAdmin(config) || (await isThere(configFile))) return;
     if (await holdsDatabase(databases, '_users')) {
       throw this.#refusal(`it has users, but the configuration file of its server, ${configFile}, does not exist`);
@@ -59,6 +81,7 @@ export class AdminGuard {
   /** A settings file without an admin distinguishes the folder from one whose settings were lost. */
   async #noteNoAdmin(): Promise<void> {
     const { dataFolder, configFile, log } = this.#options;
+    if (dataFolder === undefined || configFile === undefined) return;
     if (resolve(configFile) !== resolve(dataFolder, CONFIG_FILE) || (await isThere(configFile))) return;
     await createConfigFile(configFile).catch((error: unknown) => {
       // On a full disk everything else goes on.
@@ -74,22 +97,21 @@ export class AdminGuard {
   }
 
   #mark(config: ConfigStore): Promise<void> {
-    const { dataFolder, log } = this.#options;
+    const { place, marks, log } = this.#options;
     if (this.#isClosed) return this.#marking;
     this.#marking = this.#marking
-      .then(() => markAdmins(dataFolder, hasAdmin(config)))
+      .then(() => marks.markAdmins(hasAdmin(config)))
       .catch((error: unknown) =>
-        log.error(`The file in ${dataFolder} that says whether its server has admins could not be written.`, error),
+        log.error(`The mark in ${place} that says whether its server has admins could not be written.`, error),
       );
     return this.#marking;
   }
 
   #refusal(why: string): DatabaseError {
-    const { dataFolder, configFile } = this.#options;
-    const set = adminCommand(configFile, dataFolder);
+    const { place, command } = this.#options;
     return new DatabaseError(
       'bad_request',
-      `Settee does not serve ${dataFolder}: ${why}. Everyone who can reach the server could do everything with all data. Add an admin with "${set}"; or name the server's configuration file with --config; or, if you want no admin, use --without-admin.`,
+      `Settee does not serve ${place}: ${why}. Everyone who can reach the server could do everything with all data. Add an admin with "${command}"; or name the server's configuration file with --config; or, if you want no admin, use --without-admin.`,
     );
   }
 }
@@ -124,6 +146,11 @@ export function adminCommand(
   if (resolve(configFile) === resolve(DEFAULT_DATA_FOLDER, CONFIG_FILE)) return add;
   const isInFolder = dataFolder !== undefined && resolve(configFile) === resolve(join(dataFolder, CONFIG_FILE));
   return isInFolder ? `${add} --data ${quoted(dataFolder)}` : `${add} --config ${quoted(resolve(configFile))}`;
+}
+
+/** The command for a server whose settings are in its storage. */
+export function storageAdminCommand(settee = nameOfProgram(process.env)): string {
+  return `${settee} admin add NAME --storage URL`;
 }
 
 /** When started by npm or npx it lies in a project's folder, where a shell does not look for programs. */

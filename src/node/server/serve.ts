@@ -68,8 +68,8 @@ async function startService(options: ServeOptions): Promise<Service> {
   };
 }
 
-function describe({ url, dataFolder }: RunningServer): string[] {
-  const storage = dataFolder === undefined ? 'keeps its data in memory only' : `keeps its data in ${dataFolder}`;
+function describe({ url, place }: RunningServer): string[] {
+  const storage = place === undefined ? 'keeps its data in memory only' : `keeps its data in ${place}`;
   return [`Settee ${VERSION} answers at ${url} and ${storage}`, `Its administration page is at ${url}_utils/`];
 }
 

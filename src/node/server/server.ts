@@ -1,9 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { ByteBudget, LONGEST_WAIT_MS } from '../../base/shared/byte-budget.ts';
-import type { Handle } from '../../base/shared/message.ts';
+import type { Handle, PlainResponse } from '../../base/shared/message.ts';
 import { clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
@@ -12,17 +10,15 @@ import { createConfig, type SettingsStore } from '../../core/config/config-store
 import { type Core, createCore } from '../../core/core.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { createGateway, followVirtualHosts, VirtualHosts } from '../../http/middleware/gateway.ts';
-import { createMemoryPageStore, MemoryMedium } from '../../storage/memory-page-store.ts';
-import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
-import { CONFIG_FILE } from '../data-folder/ini-file.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
 import { assertHostName, assertListenAllowed } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
-import { AdminGuard, adminCommand, hasAdmin } from './admin-guard.ts';
-import { givenSettings, openConfiguration, settingsStorage } from './configuration.ts';
+import { hasAdmin } from './admin-guard.ts';
+import { givenSettings, openConfiguration } from './configuration.ts';
+import { findHome } from './home.ts';
 import { createPlatform } from './platform.ts';
 import { RestartableCore } from './restartable-core.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
@@ -52,6 +48,8 @@ export interface ServerOptions {
   readonly dataFolder?: string | undefined;
   /** Keep everything in memory instead, until `close`. Default false. */
   readonly memory?: boolean | undefined;
+  /** Keep databases and settings in PostgreSQL instead, at this URL (docs/node.md#postgresql). */
+  readonly storage?: string | undefined;
   /** Default: the setting `log/level`, which is `info`. */
   readonly logLevel?: LogLevel | undefined;
   /** Serve a data folder whose server has had admins even if it has none now. Default false. */
@@ -65,7 +63,7 @@ export interface ServerOptions {
   readonly tlsCheckMs?: number | undefined;
   /** Settings by section and key; they take precedence over the configuration file. */
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
-  /** The configuration file. Default: `settee.ini` in the data folder; none for a server in memory. */
+  /** The configuration file. Default: `settee.ini` in the data folder; none for a server in memory, and a table in a `storage`. */
   readonly configFile?: string | undefined;
   /** Takes each entry of the log, without a newline at its end. Default: stderr. */
   readonly onLog?: ((entry: string) => void) | undefined;
@@ -80,8 +78,10 @@ export interface RunningServer {
   readonly hasAdmin: boolean;
   /** The command that sets one. */
   readonly adminCommand: string;
-  /** Absolute; undefined for a server in memory. */
+  /** Absolute; undefined for a server that has none. */
   readonly dataFolder: string | undefined;
+  /** Where it keeps its data, for messages: the data folder, or the URL of the storage without its password; undefined for a server in memory. */
+  readonly place: string | undefined;
   /** The service's one entry point, for callers in this process. */
   readonly handle: Handle;
   /**
@@ -99,7 +99,7 @@ export function assertServerOptions(options: ServerOptions): void {
 }
 
 /**
- * Serves a data folder over HTTP. Rejects with `storage_locked` while another process serves the same folder, with
+ * Serves a data folder, or another storage, over HTTP. Rejects with `storage_locked` while another process serves the same, with
  * `storage_corrupt` if the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
  * `bad_request` if the options are invalid (`assertServerOptions`), if the configuration file can't be read, for a host beyond
  * loopback, and for a folder whose server has had an admin and has none now.
@@ -116,7 +116,6 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 async function start(options: ServerOptions, undo: CleanupStack): Promise<RunningServer> {
-  const { memory = false, dataFolder = './data', withoutAdmin = false, storageCloseMs = longestCloseMs } = options;
   let service: RestartableCore | undefined;
   let ownUrl: string | undefined;
   let config: SettingsStore = createConfig(givenSettings(options));
@@ -124,63 +123,71 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
   undo.add(closeLog);
   undo.add(() => (ownUrl === undefined ? undefined : log.info('the server has stopped')));
-  const configFile = options.configFile ?? (memory ? undefined : join(dataFolder, CONFIG_FILE));
   const startLog = new HeldLog(log);
   undo.add(() => startLog.release());
-  const kept = settingsStorage(configFile, startLog);
-  const guard = memory ? undefined : new AdminGuard({ dataFolder, configFile: configFile ?? '', withoutAdmin, log });
+  const home = await findHome(options, log, startLog);
+  undo.add(() => home.close());
   const configure = async () => {
-    const opened = await openConfiguration(givenSettings(options), kept, startLog);
-    await guard?.assertAdmin(opened);
+    const opened = await openConfiguration(givenSettings(options), home.settings, startLog);
+    await home.guard?.assertAdmin(opened);
     return opened;
   };
   config = await configure();
   startLog.release();
-  assertListenAllowed(bindAddress(config), hasAdmin(config), adminCommand(configFile, memory ? undefined : dataFolder));
+  assertListenAllowed(bindAddress(config), hasAdmin(config), home.adminCommand);
   const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
-  const folder = memory ? undefined : await openDataFolder(dataFolder);
-  if (folder) {
-    undo.add(() => (service?.hangs ? undefined : folder.release()));
-    undo.add(() => guard?.close());
-    if (await holdsDatabases(folder.databases)) await guard?.assertSettings(folder.databases, config);
-  }
+  undo.add(() => (service?.hangs ? undefined : home.release()));
+  undo.add(() => home.guard?.close());
+  await home.take(config);
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
-  // They outlive the core, which `_restart` reopens.
-  const [medium, bytesInFlight] = [new MemoryMedium(), new ByteBudget(0, LONGEST_WAIT_MS)];
+  // It outlives the core, which `_restart` reopens.
+  const bytesInFlight = new ByteBudget(0, LONGEST_WAIT_MS);
   const openCore = async (settings: SettingsStore): Promise<Core> => {
-    await guard?.follow(settings);
+    await home.guard?.follow(settings);
     return createCore({
       ...createPlatform(settings, log),
-      storage: folder ? openStorage(folder.databases) : createMemoryPageStore({ crc32, medium }),
+      storage: home.openStore(),
       config: settings,
-      log,
-      logTail,
+      ...{ log, logTail, bytesInFlight },
       network: { ...network.forReplications, mostConnections: connectionsOfReplications() },
       ownBase: () => ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
       gateway: createGateway,
-      bytesInFlight,
     });
   };
-  service = await RestartableCore.open({ configure, open: openCore, log, closeMs: storageCloseMs }, config);
+  const { storageCloseMs: closeMs = longestCloseMs } = options;
+  service = await RestartableCore.open({ configure, open: openCore, log, closeMs }, config);
   const running = service;
   undo.add(() => running.close());
-  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, { log, bytesInFlight, network });
+  const handle: Handle = (request) => (home.isHeld ? running.handle(request) : notHeld());
+  const parts = { log, bytesInFlight, network, handle };
+  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, parts);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close());
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
+  undo.add(() => home.beginClose());
   undo.add(() => running.beginShutdown());
-  folder?.announce(http.url);
+  home.announce(http.url);
   undo.add(() => log.info('the server is stopping'));
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
+  const { adminCommand, dataFolder, place } = home;
   return {
     url: http.url,
     hasAdmin: hasAdmin(running.config),
-    adminCommand: adminCommand(configFile, folder?.path),
-    dataFolder: folder?.path,
-    handle: (request) => running.handle(request),
+    ...{ adminCommand, dataFolder, place, handle },
     close: () => undo.run().catch((error) => logAndThrow(log, error)),
+  };
+}
+
+/** The response of a server that can't be certain that its storage has no other owner by now. */
+function notHeld(): PlainResponse {
+  const reason =
+    'The server has not reached its storage for a while, and another server may have taken it. Try again in a moment; its log says more.';
+  return {
+    status: 503,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '5' },
+    body: `${JSON.stringify({ error: 'service_unavailable', reason })}\n`,
   };
 }
 
@@ -221,20 +228,23 @@ function openNetwork({ settings, url, names = [], undo }: NetworkOptions): Serve
   return network;
 }
 
+interface Listening {
+  readonly log: Log;
+  readonly bytesInFlight: ByteBudget;
+  readonly network: ServerNetwork;
+  readonly handle: Handle;
+}
+
 function listenAt(
   service: RestartableCore,
   options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
-  {
-    log,
-    bytesInFlight,
-    network,
-  }: { readonly log: Log; readonly bytesInFlight: ByteBudget; readonly network: ServerNetwork },
+  { log, bytesInFlight, network, handle }: Listening,
 ): Promise<HttpServer> {
   const { config } = service;
   const virtualHosts = followed(service, followVirtualHosts);
   const headersFor = ({ headers }: IncomingMessage) => sharingHeaders(service.config, headers);
   const listener = createListener(
-    (request) => service.handle(request),
+    handle,
     (request, error) => {
       // Failures of the database itself are already logged there, if they need attention.
       if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);

@@ -80,6 +80,8 @@ export interface TreeRoot {
 /** Returns a node's text from the file. Must fail if one of its pages is missing. */
 export interface NodeReader {
   readNode(page: number, pages: number): MaybePromise<string>;
+  /** Says which pages will probably be read next. Only if reading them together takes less time. */
+  readAhead?(pages: readonly number[]): void;
 }
 
 /** Keeps nodes for reading, by their first page. May evict any of them at any time, and may hold other things under other pages. */

@@ -1,5 +1,5 @@
-/** How much a file holds: pages, and text in the journal. */
-import { type Commit, type JournalRecord, PAGES_PER_EPOCH, type PageNumber } from '../page-store.ts';
+/** How many pages a file holds, and of what size. */
+import { type Commit, PAGES_PER_EPOCH, type PageNumber } from '../page-store.ts';
 import { type Deadline, withDeadline } from './indexeddb-errors.ts';
 import type { PageCounts } from './schema.ts';
 
@@ -46,35 +46,4 @@ function countMissing(database: IDBDatabase, pages: readonly PageNumber[]): Prom
     transaction.oncomplete = () => resolve(missing);
     transaction.onabort = () => reject(transaction.error);
   });
-}
-
-/** How much text a journal holds, including segments. */
-export class JournalSize {
-  /** Lengths by the records' numbers, ascending. */
-  readonly #lengths = new Map<number, number>();
-  #bytes = 0;
-
-  constructor(journal: readonly JournalRecord[]) {
-    for (const record of journal) this.#add(record);
-  }
-
-  /** The sum of the lengths of all records; a character counts as one byte. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  committed({ journal, truncateJournal = 0 }: Pick<Commit, 'journal' | 'truncateJournal'>): void {
-    if (journal !== undefined) this.#add(journal);
-    if (truncateJournal === 0) return;
-    for (const [number, length] of this.#lengths) {
-      if (number >= truncateJournal) return;
-      this.#lengths.delete(number);
-      this.#bytes -= length;
-    }
-  }
-
-  #add({ number, text }: JournalRecord): void {
-    this.#lengths.set(number, text.length);
-    this.#bytes += text.length;
-  }
 }

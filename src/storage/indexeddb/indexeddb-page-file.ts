@@ -1,10 +1,11 @@
 import { type IDBPObjectStore, unwrap } from 'idb';
 import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { assertCommit } from '../backend-checks.ts';
+import { JournalSize } from '../journal-size.ts';
 import type { FileLife } from '../open-files.ts';
 import type { Commit, JournalRecord, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
 import { connectionLost, storageClosed, storageCorrupt, storageDeleted, storageFenced } from '../storage-errors.ts';
-import { countAfterCommit, JournalSize } from './file-size.ts';
+import { countAfterCommit } from './file-size.ts';
 import { toDatabaseError, withDeadline } from './indexeddb-errors.ts';
 import type { FormerSegments, JournalFile, JournalFiles, LoadJournalFiles } from './journal-files.ts';
 import type { Ownership } from './ownership.ts';

@@ -24,6 +24,7 @@ interface CheckedFileOptions {
  */
 export class CheckedFile implements PageFile {
   readonly readRange?: NonNullable<PageFile['readRange']>;
+  readonly readAhead?: NonNullable<PageFile['readAhead']>;
   readonly append?: NonNullable<PageFile['append']>;
   readonly compact?: NonNullable<PageFile['compact']>;
   readonly #file: PageFile;
@@ -39,6 +40,7 @@ export class CheckedFile implements PageFile {
     this.#crc32 = crc32;
     this.#checkedFrom = checkedFrom;
     if (file.readRange !== undefined) this.readRange = file.readRange.bind(file);
+    if (file.readAhead !== undefined) this.readAhead = file.readAhead.bind(file);
     if (file.append !== undefined) this.append = (record) => this.#append(record);
     if (file.compact !== undefined) this.compact = file.compact.bind(file);
   }

@@ -84,6 +84,7 @@ export function createNodeReader(
     }
   };
   return {
+    ...(file.readAhead && { readAhead: file.readAhead.bind(file) }),
     readNode: (page, pages) => (pages === 1 ? readPage(page) : readPieces({ page, pages }, readPage)),
   };
 }

@@ -4,6 +4,7 @@ import { must } from '../../../src/base/shared/assert.ts';
 import type { Commit, PageFile, PageValue } from '../../../src/storage/page-store.ts';
 import { contentOf, type FileContent, readPage, rejects } from '../../conformance/storage/expectations.ts';
 import type { StorageContext } from '../../conformance/storage/suite.ts';
+import { postgresFactory, postgresUrl } from '../../support/postgres/postgres.ts';
 import { backends } from './backends.ts';
 
 /** Random commits, openings and stale owners, against a model of a file in two maps. */
@@ -115,7 +116,10 @@ async function run(context: StorageContext, script: readonly Action[]): Promise<
   for (const owner of owners) await owner.close();
 }
 
-describe.each(backends)('$name', ({ name, factory }) => {
+const url = await postgresUrl();
+const all = url === undefined ? backends : [...backends, { name: 'postgres', factory: postgresFactory(url) }];
+
+describe.each(all)('$name', ({ name, factory }) => {
   test('behaves like the model', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(actions, { maxLength: 30 }), async (script) => {

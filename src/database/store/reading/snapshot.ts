@@ -35,6 +35,9 @@ const BATCH_DOCUMENTS = 200;
 /** … if their entries have no more characters than this. */
 const BATCH_UNITS = 2 ** 20;
 
+/** Bodies that are read ahead, where that saves time, while as many are read. */
+const BODIES_AHEAD = 100;
+
 /** How long a body's pages are kept for a reader in pieces: a slow reader can't continue with another state in the middle of a body. */
 const LONG_BODY_MS = 600_000;
 
@@ -238,6 +241,7 @@ export class StateSnapshot implements Snapshot {
     missing.sort((left, right) => compareLocations(left.body, right.body));
     const locations = missing.map(({ body }) => body);
     for (const [at, { index }] of missing.entries()) {
+      if (at % BODIES_AHEAD === 0) bodies.readAhead(locations.slice(at, at + 2 * BODIES_AHEAD));
       texts[index] = await this.#readBody(() => bodies.readOneOf(locations, at));
     }
     return texts;

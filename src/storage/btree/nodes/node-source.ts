@@ -1,6 +1,6 @@
 import { must } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
-import type { NodeCache, NodePages, NodeReader, TreeSpec } from '../contract.ts';
+import { type NodeCache, type NodePages, type NodeReader, pageNumbers, type TreeSpec } from '../contract.ts';
 import { corruptNode } from './corrupt-node.ts';
 import { INNER_HEADER, Inner, type Link, type TreeNode } from './inner.ts';
 import { LEAF_HEADER, Leaf } from './leaf.ts';
@@ -41,6 +41,17 @@ export class NodeSource<K, R> {
 
   resolve(link: Link<K, R>): MaybePromise<TreeNode<K, R>> {
     return this.peek(link) ?? this.#read({ page: must(link.page), pages: link.place.pages });
+  }
+
+  /** Whether it takes less time to read nodes together, before each is needed. */
+  get readsAhead(): boolean {
+    return this.#reader.readAhead !== undefined;
+  }
+
+  /** Says that these nodes will probably be needed next. */
+  readAhead(links: readonly Link<K, R>[]): void {
+    const missing = links.filter((link) => this.peek(link) === undefined);
+    if (missing.length > 0) this.#reader.readAhead?.(missing.flatMap(({ place }) => pageNumbers(place)));
   }
 
   /** Returns the nodes of many links, in order. Those that are not in memory are read at the same time. */

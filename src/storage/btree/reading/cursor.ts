@@ -19,11 +19,17 @@ export function endEdge<K>({ end, endInclusive }: KeyRange<K>): KeyEdge<K> | und
   return end === undefined ? undefined : { key: end, after: endInclusive !== false };
 }
 
+/** Nodes that are read ahead at first, and at most: twice as many each time. A reader that wants one more leaf causes little. */
+const FIRST_AHEAD = 2;
+const MOST_AHEAD = 32;
+
 /** An inner node that the cursor is below. */
 interface Frame<K, R> {
   readonly inner: Inner<K, R>;
   /** The slot that the cursor is below; just outside the node until the cursor moves to a slot. */
   index: number;
+  /** The last slot that was read ahead, in the direction of the walk. */
+  ahead?: number;
   /** The bound of the whole node in the direction of the walk. */
   readonly far: K | undefined;
 }
@@ -37,6 +43,7 @@ export class Cursor<K, R> {
   readonly #descending: boolean;
   readonly #frames: Frame<K, R>[] = [];
   #far: K | undefined;
+  #nodesAhead = FIRST_AHEAD;
 
   constructor(source: NodeSource<K, R>, descending: boolean) {
     this.#source = source;
@@ -67,6 +74,7 @@ export class Cursor<K, R> {
     for (;;) {
       const link = this.#nextLink(pass);
       if (link === undefined) return undefined;
+      if (pass === undefined && this.#source.readsAhead) this.#readAhead();
       const node: TreeNode<K, R> = this.#source.peek(link) ?? (await this.#source.resolve(link));
       if (node instanceof Leaf) return node;
       this.#frames.push({ inner: node, index: this.#descending ? node.length : -1, far: this.#far });
@@ -85,6 +93,22 @@ export class Cursor<K, R> {
       if (pass === undefined || !pass(link, this.#far)) return link;
     }
     return undefined;
+  }
+
+  /** Reads the next slots of the node when less than half of those that were read ahead are left. */
+  #readAhead(): void {
+    const frame = this.#frames.at(-1);
+    if (frame === undefined) return;
+    const { inner, index, ahead = index } = frame;
+    const step = this.#descending ? -1 : 1;
+    if ((ahead - index) * step >= this.#nodesAhead / 2) return;
+    const edge = this.#descending ? 0 : inner.length - 1;
+    const last = this.#descending ? Math.max(edge, index - this.#nodesAhead) : Math.min(edge, index + this.#nodesAhead);
+    const links: Link<K, R>[] = [];
+    for (let at = ahead; (last - at) * step >= 0; at += step) links.push(inner.slots.link(at));
+    frame.ahead = last;
+    this.#nodesAhead = Math.min(2 * this.#nodesAhead, MOST_AHEAD);
+    this.#source.readAhead(links);
   }
 
   #firstIndex(inner: Inner<K, R>): number {

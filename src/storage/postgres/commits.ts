@@ -1,0 +1,254 @@
+import { type DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import type { Commit, Page } from '../page-store.ts';
+import { commitInDoubt, connectionLost, storageDeleted, storageFenced } from '../storage-errors.ts';
+import { booleanArray, bytesArray, int8Array } from './binary-arrays.ts';
+import { type Connection, type ConnectionPool, inTransaction, type Value } from './connection-pool.ts';
+import { failureOf, isUniqueViolation, toDatabaseError } from './postgres-errors.ts';
+import type { FileStatements } from './statements.ts';
+import { numberOf } from './values.ts';
+
+/** Pages of more than this, in bytes, are sent in several statements of one transaction: the server holds the whole of a statement. */
+const STATEMENT_BYTES = 4 * 2 ** 20;
+
+interface CommitsOptions {
+  readonly pool: ConnectionPool;
+  readonly statements: FileStatements;
+  readonly name: string;
+  readonly id: string;
+  readonly epoch: number;
+  readonly pageBytes: number;
+  /** The number of the last record in the journal; undefined if it holds none. */
+  readonly lastRecord: number | undefined;
+  /** The server on which the file was opened. */
+  readonly server: string;
+  /** Called if the database server has lost commits, with a sentence that says why. */
+  readonly onLoss: (loss: string) => void;
+}
+
+/** What the database says about the file. */
+interface FileState {
+  readonly step: number;
+  readonly pageBytes: number;
+  readonly last: number;
+}
+
+/** A commit that is being made. */
+interface Attempt {
+  commit: Commit;
+  /** Whether a connection broke after the commit was sent: it may have been carried out, or may still be. */
+  mayBeDone: boolean;
+  /** Whether the commit was carried out, and all that is left is to make it durable. */
+  isFlush: boolean;
+}
+
+const FLUSH: Commit = { durability: 'strict' };
+
+/**
+ * The commits of one owner of a file, one after another. A commit that changes the file's row counts a step; one that only appends a record is known by
+ * the record's number. If a connection breaks, the next one is asked for that, and the commit is sent again only if it was not carried out.
+ * Should the server carry out the first one after all, one of the two finds that step or number taken, and does nothing.
+ */
+export class Commits {
+  readonly #options: CommitsOptions;
+  #step = 0;
+  #lastRecord: number | undefined;
+  #pageBytes: number;
+  /** The server that is known to have all commits. */
+  #server: string;
+
+  constructor(options: CommitsOptions) {
+    this.#options = options;
+    this.#lastRecord = options.lastRecord;
+    this.#pageBytes = options.pageBytes;
+    this.#server = options.server;
+  }
+
+  /** Sum of the sizes of all pages. */
+  get pageBytes(): number {
+    return this.#pageBytes;
+  }
+
+  /**
+   * Returns false if another owner has opened the file. Fails with `storage_closed` if the database has lost commits: then pages may be missing that were
+   * written. To be called between commits.
+   */
+  isCurrent(): Promise<boolean> {
+    const attempt: Attempt = { commit: FLUSH, mayBeDone: false, isFlush: false };
+    return this.#options.pool.repeat('reading an epoch', async (connection) => {
+      try {
+        this.#mustHaveAll(await this.#mustBeOwner(connection, attempt));
+        return true;
+      } catch (error) {
+        if (isDatabaseError(error, 'storage_fenced')) return false;
+        throw error;
+      }
+    });
+  }
+
+  async make(commit: Commit): Promise<void> {
+    const { pool, name } = this.#options;
+    const attempt: Attempt = { commit, mayBeDone: false, isFlush: false };
+    const patience = pool.patience('a commit');
+    for (;;) {
+      try {
+        await pool.use((connection) => this.#try(connection, attempt));
+        return;
+      } catch (error) {
+        if (failureOf(error) === 'final') throw this.#final(error, attempt);
+        await patience.wait(error).catch((late: unknown) => {
+          throw attempt.mayBeDone || attempt.isFlush ? commitInDoubt(name) : late;
+        });
+      }
+    }
+  }
+
+  /** What refused the last attempt says nothing about those before it. */
+  #final(error: unknown, { mayBeDone, isFlush }: Attempt): DatabaseError {
+    const { name } = this.#options;
+    const isOfFile = isDatabaseError(error) && error.code !== 'storage_full';
+    return (mayBeDone || isFlush) && !isOfFile ? commitInDoubt(name) : toDatabaseError(error, name, 'a commit');
+  }
+
+  async #try(connection: Connection, attempt: Attempt): Promise<void> {
+    if (attempt.mayBeDone || connection.server !== this.#server) {
+      const state = await this.#mustBeOwner(connection, attempt);
+      if (attempt.mayBeDone && this.#isDone(state, attempt.commit)) return this.#wasDone(connection, attempt, state);
+      this.#mustHaveAll(state);
+      this.#server = connection.server;
+    }
+    try {
+      const pageBytes = await this.#send(connection, attempt.commit);
+      if (pageBytes !== undefined) return this.#note(attempt.commit, pageBytes);
+    } catch (error) {
+      if (failureOf(error) === 'lost') attempt.mayBeDone = true;
+      // The number is taken by an attempt before this one.
+      if (!(attempt.mayBeDone && isUniqueViolation(error))) throw error;
+    }
+    const state = await this.#mustBeOwner(connection, attempt);
+    if (attempt.mayBeDone && this.#isDone(state, attempt.commit)) return this.#wasDone(connection, attempt, state);
+    throw this.#lost();
+  }
+
+  /** The commit is in the database, but the server may not have waited for a standby before the connection broke. */
+  async #wasDone(connection: Connection, attempt: Attempt, { pageBytes }: FileState): Promise<void> {
+    this.#note(attempt.commit, pageBytes);
+    if (attempt.commit.durability === 'relaxed' || attempt.isFlush) return;
+    Object.assign(attempt, { commit: FLUSH, mayBeDone: false, isFlush: true });
+    return this.#try(connection, attempt);
+  }
+
+  /** Returns the size of all pages afterwards; undefined if the file's row is not as this owner left it. */
+  async #send(connection: Connection, commit: Commit): Promise<number | undefined> {
+    const { statements, id, epoch } = this.#options;
+    if (isAppend(commit)) {
+      const { number, text } = commit.journal;
+      const values = [id, epoch, number, Buffer.from(text), durabilityOf(commit)];
+      const rows = await connection.query(statements.append, values);
+      return rows.length === 0 ? undefined : this.#pageBytes;
+    }
+    const pieces = piecesOf(commit.writePages ?? []);
+    const last = pieces.pop() ?? [];
+    if (pieces.length === 0) return this.#change(connection, commit, last, []);
+    return inTransaction(connection, async () => {
+      for (const pages of pieces) {
+        await connection.query(statements.writePages, [id, epoch, this.#step, ...pageValues(pages)]);
+      }
+      return this.#change(connection, commit, last, pieces.flat());
+    });
+  }
+
+  async #change(
+    connection: Connection,
+    commit: Commit,
+    pages: readonly Page[],
+    written: readonly Page[],
+  ): Promise<number | undefined> {
+    const { statements, id, epoch } = this.#options;
+    const { journal, dropPages = [], truncateJournal = null, head } = commit;
+    const rows = await connection.query(statements.change, [
+      ...[id, epoch, this.#step, journal?.number ?? null],
+      journal === undefined ? null : Buffer.from(journal.text),
+      ...pageValues(pages),
+      byteLengthOf(pages) + byteLengthOf(written),
+      int8Array(dropPages),
+      truncateJournal,
+      head === undefined ? null : Buffer.from(head),
+      durabilityOf(commit),
+    ]);
+    return rows[0] === undefined ? undefined : numberOf(rows[0]['page_bytes']);
+  }
+
+  #note(commit: Commit, pageBytes: number): void {
+    if (!isAppend(commit)) this.#step += 1;
+    this.#pageBytes = pageBytes;
+    this.#lastRecord = commit.journal?.number ?? this.#lastRecord;
+    if (this.#lastRecord !== undefined && this.#lastRecord < (commit.truncateJournal ?? 0))
+      this.#lastRecord = undefined;
+  }
+
+  async #mustBeOwner(connection: Connection, { mayBeDone }: Attempt): Promise<FileState> {
+    const { statements, id, name, epoch } = this.#options;
+    const [row] = await connection.query(statements.state, [id]);
+    if (row === undefined) throw storageDeleted(name);
+    const found = numberOf(row['epoch']);
+    if (found > epoch) throw mayBeDone ? commitInDoubt(name) : storageFenced(name);
+    if (found < epoch) throw this.#lost();
+    const last = row['last'] === null ? 0 : numberOf(row['last']);
+    return { step: numberOf(row['step']), pageBytes: numberOf(row['page_bytes']), last };
+  }
+
+  #isDone(state: FileState, commit: Commit): boolean {
+    return isAppend(commit) ? state.last >= commit.journal.number : state.step === this.#step + 1;
+  }
+
+  /** A database server that was not waiting for its disk, or for its standby, loses the last commits when it crashes. */
+  #mustHaveAll({ step, last }: FileState): void {
+    if (step !== this.#step || last < (this.#lastRecord ?? 0)) throw this.#lost();
+  }
+
+  #lost(): DatabaseError {
+    this.#options.onLoss('the PostgreSQL server was restarted, or replaced, without the last relaxed commits');
+    return connectionLost(this.#options.name);
+  }
+}
+
+type Append = Commit & { readonly journal: NonNullable<Commit['journal']> };
+
+function isAppend(commit: Commit): commit is Append {
+  const { journal, writePages, dropPages, head, truncateJournal } = commit;
+  return journal !== undefined && [writePages, dropPages, head, truncateJournal].every((part) => part === undefined);
+}
+
+function durabilityOf({ durability }: Commit): 'off' | null {
+  return durability === 'relaxed' ? 'off' : null;
+}
+
+function pageValues(pages: readonly Page[]): Value[] {
+  return [
+    int8Array(pages.map(({ number }) => number)),
+    booleanArray(pages.map(({ value }) => typeof value === 'string')),
+    bytesArray(pages.map(({ value }) => value)),
+  ];
+}
+
+function byteLengthOf(pages: readonly Page[]): number {
+  return pages.reduce(
+    (sum, { value }) => sum + (typeof value === 'string' ? Buffer.byteLength(value) : value.length),
+    0,
+  );
+}
+
+/** Returns the pages in pieces that one statement may have. */
+function piecesOf(pages: readonly Page[]): Page[][] {
+  const pieces: Page[][] = [];
+  let bytes = 0;
+  for (const page of pages) {
+    if (pieces.length === 0 || bytes + page.value.length > STATEMENT_BYTES) {
+      pieces.push([]);
+      bytes = 0;
+    }
+    pieces.at(-1)?.push(page);
+    bytes += page.value.length;
+  }
+  return pieces;
+}

@@ -1,0 +1,102 @@
+import { crc32 } from 'node:zlib';
+import { assertFileName } from '../backend-checks.ts';
+import { OpenFiles } from '../open-files.ts';
+import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
+import type { ConnectionPool } from './connection-pool.ts';
+import { createFile, openFile } from './ownership.ts';
+import { toDatabaseError } from './postgres-errors.ts';
+import { PostgresPageFile } from './postgres-page-file.ts';
+import { ReadAheadRoom } from './read-ahead.ts';
+import { RemovedFiles } from './removed-files.ts';
+import { StatementSets } from './statements.ts';
+
+/**
+ * Makes a store of files in the tables that `prepareSchema` makes. It does not close the pool. Several stores may use the same tables: fencing keeps
+ * them from harming each other. `StorageLease` keeps two servers from taking files from each other all the time.
+ */
+export function createPostgresPageStore(pool: ConnectionPool): PageStore {
+  return new PostgresPageStore(pool);
+}
+
+class PostgresPageStore implements PageStore {
+  readonly supports: PageStoreSupport = {
+    backend: 'postgres',
+    // PostgreSQL stores values of more than 2 KB in pieces of 1,996 bytes. A trip costs more than a few of them.
+    leafBytes: 4 * 1996 - 16,
+    bodyPageBytes: 16 * 1996 - 16,
+    maxPageBytes: MAX_PAGE_BYTES,
+    crc32,
+    shrinks: true,
+    persistent: true,
+  };
+  readonly #pool: ConnectionPool;
+  readonly #statements: StatementSets;
+  readonly #removed: RemovedFiles;
+  readonly #open = new OpenFiles<PostgresPageFile>();
+  readonly #room = new ReadAheadRoom();
+  /** What the database server lost of files that are to be opened again, as a sentence. */
+  readonly #losses = new Map<string, string>();
+
+  constructor(pool: ConnectionPool) {
+    this.#pool = pool;
+    this.#statements = new StatementSets(pool.address.schema);
+    this.#removed = new RemovedFiles(pool, this.#statements);
+  }
+
+  async list(): Promise<string[]> {
+    this.#open.mustBeOpen();
+    return this.#named('*', 'listing files', async () => {
+      this.#removed.sweep();
+      const { list } = this.#statements.common;
+      const rows = await this.#pool.repeat('listing files', (connection) => connection.query(list));
+      return rows.map((row) => String(row['name'])).sort();
+    });
+  }
+
+  open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
+    return this.#open.open(async () => {
+      assertFileName(file);
+      const own = mode === 'create' ? createFile : openFile;
+      const ownership = await this.#named(file, 'opening it', () => own(this.#pool, this.#statements.common, file));
+      const loss = this.#losses.get(file);
+      this.#losses.delete(file);
+      return new PostgresPageFile({
+        name: file,
+        pool: this.#pool,
+        statements: this.#statements.of(ownership.id),
+        ownership: loss === undefined ? ownership : { ...ownership, opening: { ...ownership.opening, loss } },
+        support: this.supports,
+        room: this.#room,
+        onLoss: (found) => this.#losses.set(file, found),
+        onClosed: (closed) => this.#open.forget(closed),
+      });
+    });
+  }
+
+  async destroy(file: string): Promise<void> {
+    this.#open.mustBeOpen();
+    assertFileName(file);
+    await Promise.all(this.#open.named(file).map((open) => open.discard()));
+    const { remove } = this.#statements.common;
+    const what = 'removing it';
+    await this.#named(file, what, () => this.#pool.repeat(what, (connection) => connection.query(remove, [file])));
+    this.#removed.sweep();
+  }
+
+  get openFiles(): number {
+    return this.#open.size;
+  }
+
+  async close(): Promise<void> {
+    await this.#open.close();
+    await this.#removed.close();
+  }
+
+  async #named<T>(file: string, what: string, run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      throw toDatabaseError(error, file, what);
+    }
+  }
+}

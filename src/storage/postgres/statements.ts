@@ -1,0 +1,139 @@
+import { must } from '../../base/shared/assert.ts';
+import type { Statement } from './connection-pool.ts';
+import { PAGE_TABLES, pageTable } from './schema.ts';
+
+export type Statements = ReturnType<typeof createStatements>;
+/** Those for a file, whose pages are in one of the tables. */
+export type FileStatements = Statements & ReturnType<typeof createPageStatements>;
+
+/** What a relaxed commit sets `synchronous_commit` to, and what leaves it as it is. Valid until the end of the statement. */
+const DURABILITY = (parameter: string) => `CASE WHEN ${parameter}::text IS NULL THEN NULL
+  ELSE set_config('synchronous_commit', ${parameter}::text, true) END AS durability`;
+
+/**
+ * The statements of a storage. Each is carried out as a whole or not at all, at READ COMMITTED.
+ *
+ * A commit locks the file's row, and does nothing if there is none with the owner's epoch: to open the file, another owner changes that row first,
+ * waits for the commits that hold it, and makes those that wait for it find a higher epoch.
+ */
+export class StatementSets {
+  readonly common: Statements;
+  readonly #files: readonly FileStatements[];
+
+  constructor(schema: string) {
+    const common = createStatements(schema);
+    this.common = common;
+    this.#files = Array.from({ length: PAGE_TABLES }, (_, part) => ({
+      ...common,
+      ...createPageStatements(schema, part),
+    }));
+  }
+
+  /** `id`: of the file. */
+  of(id: string): FileStatements {
+    return must(this.#files[Number(BigInt(id) % BigInt(PAGE_TABLES))]);
+  }
+}
+
+function statement(name: string, text: string): Statement {
+  return { name: `settee_${name}`, text };
+}
+
+function createStatements(schema: string) {
+  return {
+    list: statement('list', `SELECT name FROM ${schema}.files WHERE name IS NOT NULL`),
+    create: statement(
+      'create',
+      `INSERT INTO ${schema}.files (name, format, epoch, step, floor, truncated, page_bytes) VALUES ($1, $2, 1, 0, 2, 0, 0)
+       ON CONFLICT (name) DO NOTHING RETURNING id`,
+    ),
+    find: statement('find', `SELECT id, format FROM ${schema}.files WHERE name = $1 FOR UPDATE`),
+    raiseEpoch: statement(
+      'raise_epoch',
+      `UPDATE ${schema}.files SET epoch = epoch + 1, step = 0 WHERE id = $1
+       RETURNING epoch, head, floor, truncated, page_bytes`,
+    ),
+    readJournal: statement(
+      'read_journal',
+      `SELECT number, value FROM ${schema}.journal WHERE file = $1 AND number >= $2 ORDER BY number LIMIT $3`,
+    ),
+    claim: statement('claim', `UPDATE ${schema}.files SET floor = $2 WHERE id = $1`),
+    removeLeftovers: statement('remove_leftovers', `DELETE FROM ${schema}.journal WHERE file = $1 AND number < $2`),
+    /** file, epoch, number, value, durability */
+    append: statement(
+      'append',
+      `WITH owner AS MATERIALIZED (
+         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND name IS NOT NULL FOR SHARE
+       ), added AS (
+         INSERT INTO ${schema}.journal (file, number, value) SELECT id, $3::bigint, $4::bytea FROM owner RETURNING 1
+       )
+       SELECT ${DURABILITY('$5')} FROM added`,
+    ),
+    state: statement(
+      'state',
+      `SELECT epoch, step, page_bytes, (SELECT max(number) FROM ${schema}.journal WHERE file = $1) AS last
+       FROM ${schema}.files WHERE id = $1 AND name IS NOT NULL`,
+    ),
+    /** Makes a file one that no one finds, and fences its owner. */
+    remove: statement(
+      'remove',
+      `UPDATE ${schema}.files SET name = NULL, epoch = epoch + 1 WHERE name = $1 RETURNING id`,
+    ),
+    removed: statement('removed', `SELECT id FROM ${schema}.files WHERE name IS NULL`),
+    removeJournal: statement('remove_journal', `DELETE FROM ${schema}.journal WHERE file = $1`),
+    removeFile: statement('remove_file', `DELETE FROM ${schema}.files WHERE id = $1 AND name IS NULL`),
+  };
+}
+
+function createPageStatements(schema: string, part: number) {
+  const pages = pageTable(schema, part);
+  return {
+    /** file, epoch, step before, record's number, its value, page numbers, whether they are texts, values, their bytes, drops, truncation, head, durability */
+    change: statement(
+      `change_${part}`,
+      `WITH owner AS MATERIALIZED (
+         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND step = $3 AND name IS NOT NULL FOR NO KEY UPDATE
+       ), added AS (
+         INSERT INTO ${schema}.journal (file, number, value)
+         SELECT id, $4::bigint, $5::bytea FROM owner WHERE $4::bigint >= coalesce($11::bigint, 0)
+       ), written AS (
+         INSERT INTO ${pages} (file, number, is_text, value)
+         SELECT owner.id, page.number, page.is_text, page.value
+         FROM owner, unnest($6::bigint[], $7::boolean[], $8::bytea[]) AS page (number, is_text, value)
+       ), dropped AS (
+         DELETE FROM ${pages} WHERE file = $1 AND number = ANY ($10::bigint[]) AND EXISTS (SELECT FROM owner)
+         RETURNING octet_length(value) AS bytes
+       ), shortened AS (
+         DELETE FROM ${schema}.journal WHERE file = $1 AND number < $11::bigint AND EXISTS (SELECT FROM owner)
+       )
+       UPDATE ${schema}.files SET step = step + 1, head = coalesce($12::bytea, head),
+         floor = greatest(floor, $11::bigint), truncated = greatest(truncated, $11::bigint),
+         page_bytes = page_bytes + $9::bigint - (SELECT coalesce(sum(bytes), 0) FROM dropped)
+       WHERE id = (SELECT id FROM owner)
+       RETURNING page_bytes, ${DURABILITY('$13')}`,
+    ),
+    /** file, epoch, step, page numbers, whether they are texts, values. For what is too much for one statement: in a transaction with `change`. */
+    writePages: statement(
+      `write_pages_${part}`,
+      `WITH owner AS MATERIALIZED (
+         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND step = $3 AND name IS NOT NULL FOR NO KEY UPDATE
+       )
+       INSERT INTO ${pages} (file, number, is_text, value)
+       SELECT owner.id, page.number, page.is_text, page.value
+       FROM owner, unnest($4::bigint[], $5::boolean[], $6::bytea[]) AS page (number, is_text, value)`,
+    ),
+    readPages: statement(
+      `read_pages_${part}`,
+      `SELECT number, is_text, value FROM ${pages} WHERE file = $1 AND number = ANY ($2::bigint[])`,
+    ),
+    pageNumbers: statement(
+      `page_numbers_${part}`,
+      `SELECT number FROM ${pages} WHERE file = $1 AND number >= $2 ORDER BY number LIMIT $3`,
+    ),
+    removePages: statement(
+      `remove_pages_${part}`,
+      `DELETE FROM ${pages} WHERE file = $1
+       AND number = ANY (ARRAY(SELECT number FROM ${pages} WHERE file = $1 ORDER BY number LIMIT $2))`,
+    ),
+  };
+}

@@ -1,0 +1,155 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findPostgres } from './find-postgres.ts';
+
+interface ClusterOptions {
+  /** Whether it waits for its disk, as any server should that holds data. Default: false. */
+  readonly fsync?: boolean;
+  /** More settings, each `name=value`. */
+  readonly settings?: readonly string[];
+}
+
+/** PostgreSQL refuses to run as root; this user has no files of its own. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+/**
+ * Ends the server when standard input ends: also when the process of the test was killed. Then its folder goes, too, unless standard input
+ * said that it is to stay.
+ */
+const RUN = `"$0" "$@" & server=$!
+last=$(cat)
+kill -INT $server 2> /dev/null
+wait $server
+[ "$last" = keep ] || rm -rf "$SETTEE_CLUSTER"`;
+
+/** A PostgreSQL server in a temporary folder, on a port of its own. */
+export class Cluster {
+  readonly port: number;
+  readonly #programs: string;
+  readonly #folder: string;
+  readonly #settings: readonly string[];
+  #process: ChildProcess | undefined;
+
+  private constructor(programs: string, folder: string, port: number, settings: readonly string[]) {
+    this.port = port;
+    this.#programs = programs;
+    this.#folder = folder;
+    this.#settings = settings;
+  }
+
+  /** Returns undefined if there is no PostgreSQL, and none can be installed. */
+  static async start({ fsync = false, settings = [] }: ClusterOptions = {}): Promise<Cluster | undefined> {
+    const programs = findPostgres();
+    if (programs === undefined) return undefined;
+    const folder = await mkdtemp(join(tmpdir(), 'settee-postgres-'));
+    if (isRoot()) chownSync(folder, NOBODY.uid, NOBODY.gid);
+    const port = await freePort();
+    const durability = fsync ? [] : ['fsync=off', 'full_page_writes=off'];
+    const cluster = new Cluster(programs, folder, port, [...durability, 'max_connections=200', ...settings]);
+    cluster.#initialise();
+    await cluster.startAgain();
+    return cluster;
+  }
+
+  url(parameters = ''): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/postgres${parameters}`;
+  }
+
+  async startAgain(): Promise<void> {
+    const { port } = this;
+    const fixed = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const settings = [...fixed, ...this.#settings].flatMap((setting) => ['-c', setting]);
+    const program = join(this.#programs, 'postgres');
+    const server = ['-c', RUN, program, '-D', this.#data, '-p', `${port}`, ...settings];
+    const env = { ...process.env, SETTEE_CLUSTER: this.#folder };
+    const child = spawn('sh', server, { ...user(), cwd: '/', env, stdio: ['pipe', 'ignore', 'pipe'] });
+    this.#process = child;
+    await whenReady(child);
+    // A test process that has nothing else to do may end.
+    for (const part of [child, child.stdin, child.stderr]) if (part !== null && isUnreferable(part)) part.unref();
+  }
+
+  /** Ends the server as a crash does: it writes nothing more, and recovers at its next start. */
+  async crash(): Promise<void> {
+    process.kill(this.#pid, 'SIGQUIT');
+    await this.#ended('keep');
+  }
+
+  /** Ends the server as an administrator does, without waiting for its clients. */
+  async shutDown(): Promise<void> {
+    process.kill(this.#pid, 'SIGINT');
+    await this.#ended('keep');
+  }
+
+  async remove(): Promise<void> {
+    await this.#ended('');
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  get #data(): string {
+    return join(this.#folder, 'data');
+  }
+
+  get #pid(): number {
+    return Number.parseInt(readFileSync(join(this.#data, 'postmaster.pid'), 'utf8'), 10);
+  }
+
+  #initialise(): void {
+    const words = ['-D', this.#data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+    const { status, stderr } = spawnSync(join(this.#programs, 'initdb'), words, {
+      ...user(),
+      cwd: '/',
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`initdb failed:\n${stderr}`);
+  }
+
+  async #ended(last: 'keep' | ''): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null) return;
+    const exit = once(child, 'exit');
+    child.stdin?.end(last);
+    await exit;
+  }
+}
+
+/** Resolves when the server takes connections, and rejects with what it printed if it ended. */
+function whenReady(child: ChildProcess): Promise<void> {
+  let printed = '';
+  return new Promise((resolve, reject) => {
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      printed = `${printed}${text}`.slice(-10_000);
+      if (printed.includes('ready to accept connections')) resolve();
+    });
+    child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${printed}`)));
+  });
+}
+
+/** Node's handles have it, although the types of streams don't say so. */
+function isUnreferable(part: object): part is { unref(): void } {
+  return 'unref' in part && typeof part.unref === 'function';
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function user(): { uid?: number; gid?: number } {
+  return isRoot() ? NOBODY : {};
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (typeof address === 'object' && address !== null) return address.port;
+  throw new Error('the system gave no port');
+}
