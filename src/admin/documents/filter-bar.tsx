@@ -1,5 +1,5 @@
 /** Which documents are shown. */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { EVERYTHING, type Filter, type FilterKind, parseSelector } from './filter.ts';
 import { type ListSettings, setFilter } from './list-state.ts';
 
@@ -18,7 +18,8 @@ export function FilterBar({ settings }: { readonly settings: ListSettings }) {
   const filter = settings.filter.value;
   // The selector is not used before it is complete, so the choice may be ahead of the filter.
   const [kind, setKind] = useState<FilterKind>(filter.kind);
-  useEffect(() => setKind(filter.kind), [filter]);
+  // Before anything can be chosen: a later effect would undo the choice.
+  useLayoutEffect(() => setKind(filter.kind), [filter]);
   const choose = (next: FilterKind) => {
     setKind(next);
     const chosen = simpleFilter(next);

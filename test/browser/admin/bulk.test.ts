@@ -209,14 +209,14 @@ describe.each(chosenEngines())('a change of many documents on the administration
     await openLibrary([{ _id: 'a' }]);
     await page.ask('PUT', 'copy');
     const database = (name: string) => ({
-      url: `${page.host.baseUrl}/${name}`,
+      url: `${page.front.baseUrl}/${name}`,
       auth: { basic: { username: 'root', password: 'rootpw' } },
     });
     const members = { source: database('library'), target: database('copy'), continuous: true };
     await page.ask('PUT', '_replicator/push', members);
     await selectFirst(1);
     await page.press('Delete');
-    await page.sees(`This replicates to peers: ${new URL(page.host.baseUrl).host}/copy (continuously; now:`);
+    await page.sees(`This replicates to peers: ${new URL(page.front.baseUrl).host}/copy (continuously; now:`);
   });
 
   test('is stopped, goes on, and says so when the server goes', async () => {

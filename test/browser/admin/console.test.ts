@@ -62,6 +62,8 @@ describe.each(chosenEngines())('the console of the administration page in %s', (
     expect(await page.whyOff('Send')).toBe(undefined);
     await page.fill('Method', 'DELETE');
     await page.until(`document.querySelector('.request-texts')?.textContent.includes('DELETE') === true`);
-    expect(await page.whyOff('Send')).toBe('Read-only mode is on. Switch it off at the bottom of the menu.');
+    expect(await page.whyOff('Send')).toBe(
+      'Read-only mode is on: this server’s setting utils/read_only says so. Switch it off at the bottom of the menu.',
+    );
   });
 });

@@ -213,6 +213,7 @@ describe.each(chosenEngines())('the list of documents on the administration page
     await page.fill('Show', 'prefix');
     await page.fill('Beginning of the ids', 'd1');
     await page.sees('50 documents match');
+    await page.seesNo('150 documents match');
     await page.focus('[role=grid]');
     await page.key(' ');
     await page.key('End');
