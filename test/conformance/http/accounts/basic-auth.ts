@@ -97,7 +97,7 @@ export default suite('accounts_basic_auth', [
         '/_uuids',
         '/_stats',
         '/_log',
-        '/_utils/',
+        '/_utilsx',
         '/favicon.ico',
         '/nothing',
         '/_nothing',
@@ -113,6 +113,9 @@ export default suite('accounts_basic_auth', [
       }
       assert.equal((await t.request('GET', '/_session')).status, 200);
       assert.equal((await t.request('GET', '/_up')).status, 200);
+      // The page in which one logs in: 501 on a host that does not have it.
+      assert.include([200, 501], (await t.request('GET', '/_utils/')).status);
+      assert.equal((await t.request('GET', '/_utils/../_all_dbs')).status === 200, false);
       assert.equal((await t.request('GET', '/', { headers: ROOT })).status, 200);
     },
     { needs },
