@@ -54,7 +54,8 @@ function Tree({ database, id, tree, onTake }: TreeProps) {
     <section class="revisions" aria-label="Revisions">
       <p class="muted">
         {formatMany(labels.size, 'revision')}, {formatMany(branches.length, 'branch', 'branches')}. Replaced revisions
-        are kept until compaction, not as a history: then only their names stay.
+        are kept until the database is compacted, not as a history. Servers also compact by themselves; then only the
+        names stay.
       </p>
       <div class="revision-tree">
         <div class="revision-head" aria-hidden="true">
