@@ -77,7 +77,7 @@ export async function followChanges(
   }
 }
 
-/** The server has answered with a list in the place of a feed. */
+/** The server returned a list instead of a feed. */
 class NoFeedError extends Error {}
 
 /** The rows as they come. Undefined: the feed has begun. */

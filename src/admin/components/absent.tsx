@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 
-/** In the place of what this server lacks. */
+/** Shown instead of a part that this server does not support. */
 export function Absent({ children }: { readonly children: ComponentChildren }) {
   return <p class="note absent">{children}</p>;
 }

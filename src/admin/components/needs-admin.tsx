@@ -10,7 +10,7 @@ interface NeedsAdminProps {
   readonly otherwise?: string;
 }
 
-/** In the place of what only admins can see: what is missing, and how to get it. */
+/** Shown instead of what only admins can see: says which right is missing, and how to get it. */
 export function NeedsAdmin({ what, otherwise }: NeedsAdminProps) {
   return (
     <div class="note advice">

@@ -61,7 +61,7 @@ interface NoDatabaseProps {
   readonly retry: () => void;
 }
 
-/** In the place of all screens of a database that is not there, or that the user may not read. */
+/** Shown instead of the screens of a database that does not exist, or that the user may not read. */
 function NoDatabase({ database, failure, retry }: NoDatabaseProps) {
   if (failure.status !== 404) return <ErrorNote failure={failure} retry={retry} />;
   return (

@@ -51,7 +51,7 @@ export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
   );
 }
 
-/** Whoever asked for the build: this page, another client, or the server itself. */
+/** Shown for every build, whether this page, another client or the server itself began it. */
 function useCaughtUp(behind: number | undefined, caughtUp: (() => void) | undefined): void {
   const former = useRef(behind);
   useEffect(() => {

@@ -5,7 +5,7 @@ import { goTo } from '../page/router.ts';
 import { whoText } from '../server/refusals.ts';
 import { session } from '../server/session.ts';
 
-/** In the place of the list of databases, where the server does not give it to the user. */
+/** Shown instead of the list of databases if the user may not read that list. */
 export function OpenByName() {
   const [name, setName] = useState('');
   const open = (event: Event) => {
