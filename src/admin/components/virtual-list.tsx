@@ -98,8 +98,12 @@ function usePosition({ count, rowHeight, goTo }: VirtualListProps, headerHeight:
     const { current } = element;
     if (current === null) return undefined;
     const measure = () => {
+      const { list } = latest.current.position;
+      const isAtEnd = list > 0 && list === positionAt(Number.POSITIVE_INFINITY, latest.current.extent).list;
       latest.current.extent = { ...latest.current.extent, viewHeight: current.clientHeight - headerHeight };
       setViewHeight(current.clientHeight - headerHeight);
+      // The last row stays in sight if the list becomes lower.
+      if (isAtEnd) show(Number.POSITIVE_INFINITY);
     };
     const observer = new ResizeObserver(measure);
     observer.observe(current);
