@@ -31,7 +31,10 @@ const notInWebKit = [
   'sizes',
   'storage',
   'users',
-].map((name) => `test/browser/admin/${name}.test.ts`);
+]
+  .map((name) => `test/browser/admin/${name}.test.ts`)
+  // Pages that are there beside the administration page, and waits that its driver makes too long.
+  .concat('test/browser/demo-notes.test.ts', 'test/browser/demo-visitor.test.ts');
 const long = [
   'http-conformance',
   'last-edits',
