@@ -48,7 +48,7 @@ export class BrowserPage {
   readonly #log: RequestLog;
   readonly #network: Network;
   readonly #databases = new Map<string, Database>();
-  /** How many documents each existing database has, of those that the page counts. */
+  /** The number of documents of each existing database that the page counts. */
   readonly #counts = new Map<string, number>();
   readonly #cards = make('div', { class: 'cards' });
   readonly #table: DatabaseTable;

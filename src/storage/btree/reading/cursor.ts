@@ -95,7 +95,7 @@ export class Cursor<K, R> {
     return undefined;
   }
 
-  /** Reads the next slots of the node when less than half of those that were read ahead are left. */
+  /** Reads ahead again once half of the slots that were read ahead are used. */
   #readAhead(): void {
     const frame = this.#frames.at(-1);
     if (frame === undefined) return;
