@@ -9,7 +9,7 @@ import { parseDocId } from '../../database/documents/identifiers.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
-import { LONGEST_NAME, SERVER_ADMIN_ROLE, type Standing, USER_PREFIX } from '../contract.ts';
+import { MAX_NAME_LENGTH, SERVER_ADMIN_ROLE, type Standing, USER_PREFIX } from '../contract.ts';
 import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/stored-password.ts';
 import { RecentEntries } from '../recent-entries.ts';
 import { authenticationDatabase, cacheSize, handlerNames } from '../settings.ts';
@@ -134,7 +134,7 @@ export class AccountStore {
 }
 
 function isName(name: string): boolean {
-  return name !== '' && name.length <= LONGEST_NAME && !hasLoneSurrogate(name);
+  return name !== '' && name.length <= MAX_NAME_LENGTH && !hasLoneSurrogate(name);
 }
 
 function readUser(snapshot: Snapshot, name: string): MaybePromise<UserDocument | undefined> {

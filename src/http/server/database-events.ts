@@ -9,7 +9,7 @@ import { textAnswer, withHeader } from '../response/responses.ts';
 const KINDS = ['longpoll', 'continuous', 'eventsource'];
 const DEFAULT_SECONDS = 60;
 /** A day: platform timers are limited to some weeks. */
-const MOST_SECONDS = 86_400;
+const MAX_SECONDS = 86_400;
 
 export function getDatabaseEvents(context: Context): Answer {
   const { query, services } = context;
@@ -31,7 +31,7 @@ export function getDatabaseEvents(context: Context): Answer {
 
 function readSeconds(text: string): number {
   const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds > 0) return Math.min(seconds, MOST_SECONDS);
+  if (seconds > 0) return Math.min(seconds, MAX_SECONDS);
   throw new DatabaseError('bad_request', `timeout is "${text}"; it must be a number of seconds.`);
 }
 

@@ -45,7 +45,7 @@ export interface FindQuery {
 
 const DEFAULT_LIMIT = 25;
 /** Fields that a query returns or sorts by, and that an index has. */
-const MOST_FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 /** The bookmark of a response without documents. */
 export const NO_BOOKMARK = 'nil';
 
@@ -102,8 +102,8 @@ export function* parseFields(value: unknown): CooperativeTask<readonly FieldPath
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);
   }
-  if (value.length > MOST_FIELDS) {
-    const reason = `A query returns ${MOST_FIELDS} fields at most, and this one names ${value.length}. Leave "fields" out for whole documents.`;
+  if (value.length > MAX_FIELDS) {
+    const reason = `A query returns ${MAX_FIELDS} fields at most, and this one names ${value.length}. Leave "fields" out for whole documents.`;
     throw queryError('invalid_fields', reason);
   }
   const fields = yield* mapInSteps(value, (field: unknown) => {
@@ -184,8 +184,8 @@ export function* parseSort(value: unknown): CooperativeTask<readonly SortField[]
   if (!Array.isArray(value)) {
     throw queryError('invalid_sort_json', `Sort must be an array of sort specs, not: ${excerpt(value)}`);
   }
-  if (value.length > MOST_FIELDS) {
-    const reason = `A sort has ${MOST_FIELDS} fields at most, and so has an index; this one has ${value.length}. Name those that decide.`;
+  if (value.length > MAX_FIELDS) {
+    const reason = `A sort has ${MAX_FIELDS} fields at most, and so has an index; this one has ${value.length}. Name those that decide.`;
     throw queryError('invalid_sort_json', reason);
   }
   const fields = yield* mapInSteps(value, parseSortField);

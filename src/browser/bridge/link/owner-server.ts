@@ -59,7 +59,7 @@ export interface OwnerServer {
 const KEEP_ALIVE_MS = 10_000;
 
 /** The owner does not learn that a service worker was stopped, and its port with it, and each new one gets a port. */
-const MOST_PORTS = 8;
+const MAX_PORTS = 8;
 
 /** How long others may continue to send requests to an owner that is gone, until they notice. */
 const LINGER_MS = 1000;
@@ -199,7 +199,7 @@ class ChannelServer implements OwnerServer {
     port1.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
     this.#peers.addPort(name, port1);
     const ports = this.#peers.portPeers;
-    const idle = ports.length > MOST_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
+    const idle = ports.length > MAX_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
     if (idle !== undefined) this.#closePort(idle);
     offerPort({ type: 'SETTEE_PORT', base: instance.base, owner, peer }, port2);
   }
