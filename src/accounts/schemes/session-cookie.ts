@@ -12,8 +12,8 @@ import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts
 import type { Config, ConfigStore } from '../../base/system/contract.ts';
 import { type Account, type AccountStore, saltOf } from '../accounts/account-store.ts';
 import type { Way } from '../contract.ts';
+import { LruCache } from '../lru-cache.ts';
 import { HMAC_BYTES, hmacSha1 } from '../passwords/key-derivation.ts';
-import { RecentEntries } from '../recent-entries.ts';
 import { authFlag, cacheSize, sameSite, sessionSeconds } from '../settings.ts';
 import type { EndedSessions, Session } from './ended-sessions.ts';
 
@@ -62,11 +62,11 @@ export interface LiveSession {
 
 export class SessionCookies {
   readonly #options: SessionOptions;
-  readonly #proved: RecentEntries<string, Proved>;
+  readonly #proved: LruCache<string, Proved>;
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#proved = new RecentEntries(() => cacheSize(options.config));
+    this.#proved = new LruCache(() => cacheSize(options.config));
   }
 
   /**

@@ -1,4 +1,4 @@
-/** A batch of this size leaves at once, so that the receiver can begin with the first of many parts while the rest are built. */
+/** A batch of this size is sent at once, so that the receiver can begin with the first of many parts while the rest are built. */
 const MAX_PARTS = 16;
 
 /** Collects the parts that are sent in one turn of the event loop and sends them as one message, in the order in which they were added. */

@@ -1,7 +1,7 @@
-/** Takes in the attachments of one request: while small ones are being written to the file, the next one is read. */
+/** Stores the attachments of one request: while small ones are being written to the file, the next one is read. */
 import type { StoredUpload } from './intake.ts';
 
-/** Each attachment waits for a commit, which many can share. */
+/** Uploads in progress at once: each waits for a commit, which many can share. */
 const MAX_AT_ONCE = 64;
 /** Larger attachments go one by one, so that no more than a megabyte is held. */
 const SMALL_BYTES = 16_384;
