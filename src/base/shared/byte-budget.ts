@@ -41,6 +41,8 @@ export class ByteBudget {
   #limit: number;
   readonly #maxWaitMs: number;
   readonly now: () => number;
+  /** Collects the garbage of a lease that held this many bytes. They stay counted until it resolves; undefined if nothing is collected now. */
+  collect: ((bytes: number) => Promise<unknown> | undefined) | undefined;
   #used = 0;
   /** By owner. */
   readonly #held = new Map<string, number>();
@@ -116,8 +118,15 @@ export class ByteBudget {
   }
 
   release(lease: ByteLease): void {
-    this.add(lease, -lease.bytes);
+    const { bytes } = lease;
+    const collected = this.collect?.(bytes);
+    this.#used += collected === undefined ? 0 : bytes;
+    this.add(lease, -bytes);
     this.settled(lease);
+    void collected?.then(() => {
+      this.#used -= bytes;
+      this.#serve();
+    });
   }
 
   /** The lease keeps its bytes and takes no more. */

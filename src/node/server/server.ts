@@ -18,6 +18,7 @@ import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
 import { hasAdmin } from './admin-guard.ts';
 import { givenSettings, openConfiguration } from './configuration.ts';
+import { collectAfterLargeRequests } from './garbage.ts';
 import { findHome } from './home.ts';
 import { createPlatform } from './platform.ts';
 import { RestartableCore } from './restartable-core.ts';
@@ -142,6 +143,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
   // It outlives the core, which `_restart` reopens.
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
+  collectAfterLargeRequests(bytesInFlight);
   const openCore = async (settings: SettingsStore): Promise<Core> => {
     await home.guard?.follow(settings);
     return createCore({
