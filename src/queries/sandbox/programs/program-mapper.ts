@@ -5,7 +5,7 @@
 import { isObject } from '../../../base/json/objects.ts';
 import { assert, must } from '../../../base/shared/assert.ts';
 import { type MaybePromise, orElse, whenReady } from '../../../base/shared/maybe-promise.ts';
-import { type CooperativeTask, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
+import { type CooperativeTask, LONG_STEP, runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import type { LongDocument, MappedRows, Mapper } from '../contract.ts';
 import type { CallAnswer, FunctionCall } from '../execution/function-call.ts';
 import { type CallText, CallTextBuilder } from '../execution/long-texts.ts';
@@ -28,6 +28,8 @@ const FIRST_BATCH_HERE = 1;
 /** Rows, and characters of their keys and values, that one document may have in one view; it is left out if it has more. */
 const MAX_ROWS = 100_000;
 const MAX_CHARACTERS = 16 * 1024 * 1024;
+/** Reading a longer line of rows takes a turn of its own. */
+const LONG_PORTION = 1024 * 1024;
 /** Once documents that are mapped one by one have emitted this much, the others come with the next call. */
 const MAX_COLLECTED = 4 * 1024 * 1024;
 /** If this many documents in a row can't be mapped, the map is at fault. Each costs an isolate. */
@@ -241,6 +243,7 @@ const FIELDS = 5;
 
 /** Reads counts separated by commas; keys, then values: JSON arrays on lines, and the texts for the objects in them on lines. */
 function* toRows(text: string, maps: number): CooperativeTask<MappedRows[]> {
+  if (text.length > LONG_PORTION) yield LONG_STEP;
   const fields = text.split(SEPARATOR);
   assert(fields.length === maps * FIELDS, 'five fields for each map');
   const all: MappedRows[] = [];
@@ -261,11 +264,15 @@ function* toTexts(portions: string, made: string): CooperativeTask<string[]> {
   const texts: string[] = [];
   let next = 0;
   for (const portion of portions.split('\n')) {
-    if (texts.length > 0) yield;
+    if (portion.length > LONG_PORTION) yield LONG_STEP;
+    else if (texts.length > 0) yield;
     const items: unknown = JSON.parse(portion);
     assert(Array.isArray(items), 'rows are a list');
+    if (portion.length > LONG_PORTION) yield LONG_STEP;
     for (const item of items as readonly unknown[]) {
       if (typeof item === 'number') texts.push(String(item));
+      // It is left out for its length, so it need not become JSON.
+      else if (typeof item === 'string' && item.length > MAX_CHARACTERS) texts.push(item);
       else texts.push(isObject(item) ? must(lines[next++]) : JSON.stringify(item));
     }
   }
