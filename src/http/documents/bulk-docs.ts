@@ -34,7 +34,7 @@ import { showError } from '../response/error-table.ts';
 import { jsonAnswer } from '../response/responses.ts';
 import { hasIncoming, type IncomingWrite, writeAttached } from './attached-writes.ts';
 import {
-  checkLocalRights,
+  checkLocal,
   farRev,
   foreignRev,
   replicatedWrite,
@@ -144,7 +144,7 @@ async function writeAll(
 ): Promise<readonly Row[]> {
   const locals = await runCooperatively(filterInSteps(writes, ({ id }) => isLocalId(id)));
   if (locals.length === 0 || locals.some(hasIncoming)) return writeAttached(context, database, writes, options);
-  checkLocalRights(context);
+  await runCooperatively(eachInSteps(locals, (write) => checkLocal(context, write)));
   const ordinary = await runCooperatively(filterInSteps(writes, ({ id }) => !isLocalId(id)));
   const outcomes = ordinary.length === 0 ? [] : await writeAttached(context, database, ordinary, options);
   if (options.allOrNothing === true && (await refusedOf(outcomes)).length > 0) return outcomes;

@@ -101,6 +101,9 @@ interface Written {
   readonly deleted: boolean;
 }
 
+/** Local documents are kept in memory as a whole while they are written and read. */
+const MAX_LOCAL_LENGTH = 16_777_216;
+
 /** Fails with the reason why a document is refused, most often `conflict`. */
 export async function writeOne(
   context: Context,
@@ -127,7 +130,7 @@ async function answerBeforeWriting(context: Context, database: string, write: Do
 /**
  * A replicated local document replaces what is there, since it has no history to show a conflict (docs/http/documents.md#local-documents); it is
  * refused if it names a revision that no local document can have. All-or-nothing mode refuses nothing (docs/http/bulk.md#all-or-nothing). The
- * database finds all other conflicts. Fails with `unauthorized`, see `checkLocalRights`.
+ * database finds all other conflicts. Fails with `unauthorized` and `too_large`, see `checkLocal`.
  */
 export async function writeLocal(
   context: Context,
@@ -135,7 +138,7 @@ export async function writeLocal(
   write: DocumentWrite,
   options: WriteOptions,
 ): Promise<string> {
-  checkLocalRights(context);
+  checkLocal(context, write);
   const { id, rev, deleted, body } = write;
   const content = deleted ? undefined : body;
   const { newEdits, allOrNothing = false, durability, right } = options;
@@ -147,9 +150,15 @@ export async function writeLocal(
   return database.writeLocal(id, current?.rev, content, { durability, right });
 }
 
-/** Allows only admins to write local documents of system databases, in any way: no guard judges them (docs/http/accounts.md#reading-users). */
-export function checkLocalRights({ restriction }: Context): void {
+/**
+ * Allows only admins to write local documents of system databases, in any way: no guard judges them (docs/http/accounts.md#reading-users). Fails with
+ * `unauthorized`, and with `too_large` if the document has more than 16,777,216 characters.
+ */
+export function checkLocal({ restriction }: Context, { body, deleted }: DocumentWrite): void {
   if (restriction !== undefined) throw new DatabaseError('unauthorized', 'You are not a db or server admin.');
+  if (deleted || body.length <= MAX_LOCAL_LENGTH) return;
+  const reason = `a local document may have ${MAX_LOCAL_LENGTH} characters, and this one has ${body.length}; nothing was changed.`;
+  throw new DatabaseError('too_large', `${reason} Keep large data in an ordinary document or in attachments.`);
 }
 
 /** Answers 201 for a live result, 200 for a deletion, which has no `Location`. */

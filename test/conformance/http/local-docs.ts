@@ -21,6 +21,19 @@ export default suite('local_docs', [
     assertError(await t.get('/_local/mine'), 404, 'not_found', 'missing');
   }),
 
+  test('a local document of more than 16,777,216 characters is refused, and nothing beside it is written', async (t) => {
+    const text = 'x'.repeat(16_777_216);
+    const reason =
+      'a local document may have 16777216 characters, and this one has 16777227; nothing was changed. Keep large data in an ordinary document or in attachments.';
+    assertError(await t.at('PUT', '/_local/large', { json: { text } }), 413, 'too_large', reason);
+    const docs = [{ _id: 'beside' }, { _id: '_local/large', text }];
+    assertError(await t.at('POST', '/_bulk_docs', { json: { docs } }), 413, 'too_large', reason);
+    assertError(await t.get('/beside'), 404, 'not_found', 'missing');
+    assertError(await t.get('/_local/large'), 404, 'not_found', 'missing');
+    await t.put('_local/large', { text: text.slice(11) });
+    assert.equal((await t.get('/_local/large')).text.length, 16_777_216 + 35);
+  }),
+
   test('a deleted local document leaves no tombstone, and starts again at 0-1', async (t) => {
     await t.put('_local/mine', { n: 1 });
     await t.delete('_local/mine', '0-1');
