@@ -25,7 +25,7 @@ const NAMES = [
 
 export function Statistics() {
   const { value, failure, reload } = useLoaded(readStatistics, [], EVERY_MS);
-  const samples = useSamples(value, figuresOf);
+  const samples = useSamples('statistics', value, figuresOf);
   if (failure !== undefined && value === undefined) {
     if (isMissingEndpoint(failure)) return <Absent>This server has no statistics.</Absent>;
     return <ErrorNote failure={failure} retry={reload} />;

@@ -11,13 +11,25 @@ interface DialogProps {
   readonly isWide?: boolean;
 }
 
-/** A modal dialog. Escape and the close button call `onClose`; the page behind it can't be used. */
+/** The first field; without one the button that does what the dialog is about. */
+const FIRST = [
+  '.dialog-body :is(input, select, textarea):not(:disabled, [type=hidden])',
+  'footer :is(.primary, .danger)',
+] as const;
+
+/**
+ * A modal dialog. Escape and the close button call `onClose`; the page behind it can't be used. It opens with the focus in its first field, or
+ * on the button at its lower edge that does what it is about, so that Enter does it.
+ */
 export function Dialog({ title, onClose, children, actions, isWide = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
     const opener = document.activeElement;
-    element.current?.showModal();
+    const dialog = element.current;
+    dialog?.showModal();
+    const [field, button] = FIRST.map((selector) => dialog?.querySelector<HTMLElement>(selector));
+    (field ?? button)?.focus();
     return () => {
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus();
     };
@@ -30,6 +42,10 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
       onCancel={(event) => {
         event.preventDefault();
         onClose();
+      }}
+      onKeyDown={(event) => {
+        // The key that has opened the dialog, and is still held down, does not do what the dialog asks about.
+        if (event.key === 'Enter' && event.repeat) event.preventDefault();
       }}
     >
       <header>
