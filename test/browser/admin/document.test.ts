@@ -30,7 +30,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.goTo('#/db/library');
     await opened.press('New document');
     await opened.fill('Id', 'moby');
-    await opened.press('Go on');
+    await opened.press('Continue');
     await opened.sees('not stored');
     await opened.type('Source of moby', '{"title": "Moby-Dick", "year": 1851}');
     await opened.sees('1 document edited, not stored yet');
@@ -114,7 +114,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.tab.evaluate(
       `void [...document.querySelectorAll('fieldset')].find((one) => one.querySelector('legend').textContent === 'days').querySelector('input').click()`,
     );
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.sees('2 other revisions are deleted');
     await opened.press('Resolve');
     await opened.seesNo('it has 3 revisions');
@@ -147,7 +147,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.sees('it has 2 revisions that know nothing of each other');
     await opened.until(`document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content') != null`);
     expect(await opened.violations()).toEqual([]);
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     expect(await opened.violations()).toEqual([]);
   });
 });

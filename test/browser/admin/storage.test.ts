@@ -36,7 +36,7 @@ describe.each(chosenEngines())(
       await page.logIn();
       await page.goTo('#/db/library/storage');
       await choose('three.jsonl', '{"_id":"a"}\n{"_id":"b","n":1}\nnot JSON\n{"_id":"c"}\n');
-      await page.press('Review the import');
+      await page.press('Review and import');
       await page.sees(`await fetch("/library/_bulk_docs", { method: 'POST',`);
       await page.press('Import');
       await page.sees('2 documents stored from three.jsonl. 2 lines refused.');
@@ -56,7 +56,7 @@ describe.each(chosenEngines())(
       await choose('list.json', '[\n  {"code": "NL", "name": "Netherlands"},\n  {"code": "PE", "name": "Peru"}\n]');
       await page.fill('Documents that exist', 'replace');
       await page.fill('Member that becomes the id, where there is no _id', 'code');
-      await page.press('Review the import');
+      await page.press('Review and import');
       await page.press('Import');
       await page.sees('2 documents stored from list.json.');
       expect(await page.ask('GET', 'library/NL')).toMatchObject({
@@ -72,7 +72,7 @@ describe.each(chosenEngines())(
       await page.logIn();
       await page.goTo('#/db/library/storage');
       await choose('long.jsonl', `{"_id":"a","text":"${'x'.repeat(100_000)}"}\n{"_id":"b"}\n`);
-      await page.press('Review the import');
+      await page.press('Review and import');
       await page.press('Import');
       await page.sees('2 documents stored from long.jsonl.');
     });
@@ -102,8 +102,8 @@ describe.each(chosenEngines())(
       await page.press('Add the user to: Users who are members');
       await page.sees('After the change: Only ana and the admins of the server can read and write documents.');
       expect(await page.violations()).toEqual([]);
-      await page.press('Review the change');
-      await page.press('Apply');
+      await page.press('Review and store');
+      await page.press('Store');
       await page.seesNo('Not stored yet.');
       expect(await page.ask('GET', 'library/_security')).toEqual({
         admins: { names: [], roles: [] },
