@@ -41,7 +41,8 @@ const PRESS_ALL = `(async () => {
   return pressed.size;
 })()`;
 
-const READS = /^(GET|HEAD) |^POST \/(_dbs_info|_session|[^/]+\/(_find|_explain|_temp_view|_all_docs|_bulk_get|_revs_diff))\b/;
+const READS =
+  /^(GET|HEAD) |^POST \/(_dbs_info|_session|[^/]+\/(_find|_explain|_temp_view|_all_docs|_bulk_get|_revs_diff))\b/;
 
 describe.each(chosenEngines())('read-only mode of the administration page in %s', (engine) => {
   let browser: Browser;

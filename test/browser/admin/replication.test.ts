@@ -175,6 +175,8 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.press('Review and retry');
     await page.press('Retry');
     await page.sees('The last retry wrote 1 document, and none was refused.');
+    await page.seesNo('1 refused document');
+    await page.sees('Refused 0');
     expect(await page.ask('GET', 'copy/b')).toMatchObject({ type: 'draft' });
   });
 

@@ -37,8 +37,11 @@ describe.each(chosenEngines())(
       await page.goTo('#/db/library/storage');
       await choose('three.jsonl', '{"_id":"a"}\n{"_id":"b","n":1}\nnot JSON\n{"_id":"c"}\n');
       await page.press('Review and import');
+      await page.sees('3 documents of the file (53 B) are written to library, in requests of at most 500 documents.');
+      await page.sees('1 line is no JSON object, and is refused.');
       await page.sees(`await fetch("/library/_bulk_docs", { method: 'POST',`);
-      await page.press('Import');
+      await page.hasFocus('Import');
+      await page.enter();
       await page.sees('2 documents stored from three.jsonl. 2 lines refused.');
       await page.sees('Line 1 a There is a document of this id. {"_id":"a"}');
       await page.sees('Line 3 This is not a JSON object. not JSON');
