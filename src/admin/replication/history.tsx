@@ -1,5 +1,5 @@
 /** What a replication did: the events of its job, and the runs that its checkpoint remembers. */
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
@@ -34,7 +34,11 @@ function Runs({ details, formerId }: HistoryProps) {
     EVERY_MS,
   );
   // Its end is a checkpoint, too.
-  useEffect(reload, [state]);
+  const former = useRef(state);
+  useEffect(() => {
+    if (former.current !== state) reload();
+    former.current = state;
+  }, [state]);
   return (
     <section aria-label="Runs">
       <h2>Runs</h2>
