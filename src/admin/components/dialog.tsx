@@ -9,6 +9,8 @@ interface DialogProps {
   /** The buttons at the lower edge. */
   readonly actions?: ComponentChildren;
   readonly isWide?: boolean;
+  /** The id of what screen readers say when it opens. */
+  readonly describedBy?: string;
 }
 
 /** The first field; without one the button that does what the dialog is about. */
@@ -21,7 +23,7 @@ const FIRST = [
  * A modal dialog. Escape and the close button call `onClose`; the page behind it can't be used. It opens with the focus in its first field, or
  * on the button at its lower edge that does what it is about, so that Enter does it.
  */
-export function Dialog({ title, onClose, children, actions, isWide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, actions, isWide = false, describedBy }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -39,6 +41,7 @@ export function Dialog({ title, onClose, children, actions, isWide = false }: Di
       ref={element}
       class={isWide ? 'dialog wide' : 'dialog'}
       aria-labelledby={titleId}
+      aria-describedby={describedBy}
       onCancel={(event) => {
         event.preventDefault();
         onClose();

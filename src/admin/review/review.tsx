@@ -62,6 +62,7 @@ function OpenReview({ of }: { readonly of: Review }) {
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isRunning, setRunning] = useState(false);
   const formId = useId();
+  const effectsId = useId();
   const close = () => {
     current.value = undefined;
   };
@@ -86,6 +87,7 @@ function OpenReview({ of }: { readonly of: Review }) {
     <Dialog
       title={title}
       isWide
+      describedBy={effectsId}
       onClose={close}
       actions={
         <>
@@ -106,31 +108,43 @@ function OpenReview({ of }: { readonly of: Review }) {
         </>
       }
     >
-      {effects.map((effect) => (
-        <p key={effect}>{effect}</p>
-      ))}
+      <div class="effects" id={effectsId}>
+        {effects.map((effect) => (
+          <p key={effect}>{effect}</p>
+        ))}
+      </div>
       <ErrorNote failure={failure} />
       {changes.map((change) => (
         <ChangedText key={change.name} change={change} />
       ))}
       <RequestTexts requests={requests} />
       <form id={formId} onSubmit={submit}>
-        {typedName !== undefined && (
-          <label class="field">
-            <span>
-              Type <strong>{typedName}</strong> to confirm
-            </span>
-            <input
-              value={typed}
-              autocomplete="off"
-              autocapitalize="none"
-              spellcheck={false}
-              onInput={(event) => setTyped(event.currentTarget.value)}
-            />
-          </label>
-        )}
+        {typedName !== undefined && <TypedName name={typedName} typed={typed} onInput={setTyped} />}
       </form>
     </Dialog>
+  );
+}
+
+interface TypedNameProps {
+  readonly name: string;
+  readonly typed: string;
+  readonly onInput: (typed: string) => void;
+}
+
+function TypedName({ name, typed, onInput }: TypedNameProps) {
+  return (
+    <label class="field">
+      <span>
+        Type <strong>{name}</strong> to confirm
+      </span>
+      <input
+        value={typed}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
   );
 }
 
