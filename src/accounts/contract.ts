@@ -8,7 +8,7 @@ export const SERVER_ADMIN_ROLE = '_admin';
 export const USER_PREFIX = 'org.couchdb.user:';
 
 /** The longest user name, in characters: no one logs in with a longer one. */
-export const LONGEST_NAME = 1_024;
+export const MAX_NAME_LENGTH = 1_024;
 
 export const ANONYMOUS: RequestUser = { name: null, roles: [] };
 

@@ -4,7 +4,7 @@
  */
 
 import { Access } from '../accounts/access/access.ts';
-import { ByteBudget, LONGEST_WAIT_MS } from '../base/shared/byte-budget.ts';
+import { ByteBudget, MAX_WAIT_MS } from '../base/shared/byte-budget.ts';
 import { CacheBudget } from '../base/shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../base/shared/clock.ts';
 import type { Handle } from '../base/shared/message.ts';
@@ -135,7 +135,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   if (config !== given) await config.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));
 
   // Replications, which send requests to the service itself.
-  const bytesInFlight = followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, LONGEST_WAIT_MS));
+  const bytesInFlight = followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, MAX_WAIT_MS));
   const replications = new Replications(parts.code, (request) => handle(request), {
     ...{ ...common, registry, basePath, bytesInFlight, network, ownBase, ...options.replications },
     standings: standingsOf(access, parts),

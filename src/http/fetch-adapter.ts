@@ -46,12 +46,12 @@ function toResponse({ status, headers, body }: PlainResponse): Response {
   return new Response(isStream(body) ? toReadable(body) : toBytes(body), { status, headers: lines });
 }
 
-/** A view of shared memory can't be the body of a Response. Ours never is one, and the copy tells the compiler so. */
+/** A view of shared memory can't be the body of a Response. Bodies here never are one; the copy satisfies the type checker. */
 function toBytes(body: string | Uint8Array | null): string | Uint8Array<ArrayBuffer> | null {
   return body instanceof Uint8Array ? new Uint8Array(body) : body;
 }
 
-/** Pulls nothing before it is read. */
+/** Lazy: pulls nothing before it is read. */
 function toReadable(stream: ByteStream): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {

@@ -2,7 +2,7 @@
 import type { Handle } from '../base/shared/message.ts';
 import { refuseCrossSite } from './middleware/cross-origin.ts';
 import { addServerHeaders, countRequests, refuseWhenClosing } from './middleware/every-request.ts';
-import { cancelUnreadBody, countAnswers, releaseBytes } from './middleware/held-bytes.ts';
+import { accountForResponses, cancelUnreadBody, releaseBytes } from './middleware/held-bytes.ts';
 import { wrapJsonp } from './middleware/jsonp.ts';
 import { answerHead, overrideMethod } from './middleware/methods.ts';
 import { Context, type Gateway, type Services } from './request/context.ts';
@@ -22,7 +22,7 @@ export function createHandle(
   const routed = refuseWhenClosing(isClosing, wrapJsonp(identify(services.config, options.accounts, router.dispatch)));
   const guarded = challengeRefused(
     options.accounts,
-    answerErrors(countAnswers(cancelUnreadBody(refuseCrossSite(routed)))),
+    answerErrors(accountForResponses(cancelUnreadBody(refuseCrossSite(routed)))),
   );
   const answering = answerHead(releaseBytes(renewSession(guarded)));
   const served = gateway(services.config, overrideMethod(answering));

@@ -17,7 +17,7 @@ import { importFile } from './transfer/import.ts';
 import { RefusalError } from './transfer/remote-database.ts';
 
 /** Each request of a replication also waits for its end; Node warns of more than ten that wait for the same as a likely mistake. */
-const MOST_LISTENERS = 100;
+const MAX_LISTENERS = 100;
 
 /** The parts of a process that the command line uses; `process` itself is one. */
 export interface CommandHost extends ProcessHost {
@@ -34,7 +34,7 @@ export async function main(argv: readonly string[], host: CommandHost = process)
   // The log can't be written if its reader has gone or its disk is full. That must not end the process.
   host.stderr.on('error', () => undefined);
   const output = new OutputCheck(host.stdout);
-  setMaxListeners(MOST_LISTENERS);
+  setMaxListeners(MAX_LISTENERS);
   try {
     const command = parseCommand(argv, host.env);
     const code = await run(command, host);

@@ -6,14 +6,14 @@
 import { startBackgroundTimer } from '../base/shared/clock.ts';
 
 /** Feeds, each of which keeps a connection while it lasts: one of a database, and one that reports on all others. */
-const MOST_FEEDS = 2;
+const MAX_FEEDS = 2;
 /** Requests that get a response and end. */
-const MOST_REQUESTS = 3;
+const MAX_REQUESTS = 3;
 
 /**
  * After a longer wait a request goes on without a permit: a request may hold one while it waits for another request, which could deadlock.
  */
-const LONGEST_WAIT_MS = 2_000;
+const MAX_WAIT_MS = 2_000;
 
 /** A limited number of permits, granted in the order of the requests. */
 export class Semaphore {
@@ -51,7 +51,7 @@ export class Semaphore {
         end();
         reject(signal.reason);
       };
-      const stop = startBackgroundTimer(LONGEST_WAIT_MS, goOn);
+      const stop = startBackgroundTimer(MAX_WAIT_MS, goOn);
       this.#waiting.add(goOn);
       signal.addEventListener('abort', giveUp, { once: true });
     });
@@ -146,8 +146,8 @@ export class HostConnectionLimits implements ConnectionLimits {
   of({ url }: Pick<RunEnd, 'url'>): HostLimits {
     const { origin } = new URL(url);
     const limits = this.#hosts.get(origin) ?? {
-      feeds: new Semaphore(MOST_FEEDS),
-      requests: new Semaphore(MOST_REQUESTS),
+      feeds: new Semaphore(MAX_FEEDS),
+      requests: new Semaphore(MAX_REQUESTS),
     };
     this.#hosts.set(origin, limits);
     const server = url.slice(0, url.lastIndexOf('/'));

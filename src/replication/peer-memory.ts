@@ -8,7 +8,7 @@ import { ReplicationError } from './failure.ts';
 
 /** Peers get the bytes for requests and peers together, divided by this number. */
 const PART = 2;
-const LONGEST_WAIT_MS = 30_000;
+const MAX_WAIT_MS = 30_000;
 
 interface Waiter {
   readonly share: MemoryShare;
@@ -120,7 +120,7 @@ export class PeerMemory {
       const timer = setTimeout(() => {
         this.#waiting.delete(waiter);
         reject(share.fail(givesWay()));
-      }, LONGEST_WAIT_MS);
+      }, MAX_WAIT_MS);
       const settle = () => {
         clearTimeout(timer);
         this.#waiting.delete(waiter);

@@ -27,7 +27,7 @@ export interface ReservedSpace {
 
 const MEBIBYTE = 2 ** 20;
 const DELETIONS_BYTES = MEBIBYTE;
-const MOST_UPKEEP_BYTES = 16 * MEBIBYTE;
+const MAX_UPKEEP_BYTES = 16 * MEBIBYTE;
 /** What a checkpoint or a step of a compaction may need, as a share of what is stored. */
 const UPKEEP_SHARE = 1 / 8;
 /** How long to wait after a failed attempt to take back the space, unless something was freed meanwhile. */
@@ -213,7 +213,7 @@ export class SpaceReserve {
   async #aimOf(part: ReservePart): Promise<number> {
     if (part === 'deletions') return DELETIONS_BYTES;
     const share = Math.ceil(((await this.#options.storedBytes()) * UPKEEP_SHARE) / MEBIBYTE) * MEBIBYTE;
-    return Math.min(Math.max(share, MEBIBYTE), MOST_UPKEEP_BYTES);
+    return Math.min(Math.max(share, MEBIBYTE), MAX_UPKEEP_BYTES);
   }
 
   #inOrder<T>(change: () => Promise<T>): Promise<T> {

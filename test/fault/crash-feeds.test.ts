@@ -27,7 +27,7 @@ const DATABASE = 'crash';
 const NAMES = Array.from({ length: 60 }, (_, n) => (n % 10 === 0 ? `_design/d${n}` : `doc${n}`));
 const WRITERS = 3;
 /** Of a round, before it may end. */
-const FEWEST_WRITES = 10;
+const MIN_WRITES = 10;
 const LATEST_KILL_MS = 600;
 
 let folder: string;
@@ -93,7 +93,7 @@ class FeedRun {
     this.#show(new FollowedServer(new URL(DATABASE, running.url)));
     const writers = Array.from({ length: WRITERS }, () => this.#write(new Connection(running.url), this.#seeded()));
     const before = this.writes;
-    while (this.writes < before + FEWEST_WRITES) await delay(10);
+    while (this.writes < before + MIN_WRITES) await delay(10);
     await delay(this.#random.between(0, LATEST_KILL_MS));
     this.#show(undefined);
     await running.kill();

@@ -17,7 +17,7 @@ import { SeededRandom } from '../support/seeded-random.ts';
  * SETTEE_CRASH_SEED repeats a run's choices.
  */
 const ROUNDS = roundsOf(6, 30);
-const MOST_ROUNDS = 10 * ROUNDS;
+const MAX_ROUNDS = 10 * ROUNDS;
 const seed = Number(process.env['SETTEE_CRASH_SEED'] ?? Date.now() % 2 ** 31);
 
 const DATABASE = 'crash';
@@ -28,9 +28,9 @@ const COMPACTION_ROUNDS = 2;
 /** After so many rounds the folder is looked at from inside, before a server opens it again. */
 const ACCOUNT_ROUNDS = 3;
 /** What the file may hold beside attachments, in bytes: less than one page of an attachment. */
-const MOST_BESIDE = 100_000;
+const MAX_BESIDE = 100_000;
 /** What the file may take on the disk beyond what it holds: LMDB's own pages, and what is free in them. */
-const MOST_UNUSED = 2 ** 20;
+const MAX_UNUSED = 2 ** 20;
 
 let folder: string;
 let server: ServerProcess | undefined;
@@ -53,7 +53,7 @@ test(`uploads interrupted by kill -9 (${ROUNDS} times) are stored completely or 
   const run = new UploadRun(seed);
   await run.createDatabase();
   // Of a few kills all may come before any page was written.
-  for (let round = 1; round <= ROUNDS || (run.reclaimed === 0 && round <= MOST_ROUNDS); round++) {
+  for (let round = 1; round <= ROUNDS || (run.reclaimed === 0 && round <= MAX_ROUNDS); round++) {
     await run.uploadAndKill(round);
     if (round % ACCOUNT_ROUNDS === 0) await run.checkAccount(`seed ${seed}, round ${round}`);
     expect(await run.restartAndCheck(), `seed ${seed}, round ${round}`).toEqual([]);
@@ -116,8 +116,8 @@ class UploadRun {
     this.reclaimed += reclaimed;
     expect(damage, where).toEqual([]);
     expect(held, `${where}: bytes in the file, beside ${referred} of attachments`).toBeGreaterThanOrEqual(referred);
-    expect(held - referred, `${where}: bytes that no attachment needs`).toBeLessThan(MOST_BESIDE);
-    expect(size - held, `${where}: bytes on the disk that nothing is in`).toBeLessThan(MOST_UNUSED);
+    expect(held - referred, `${where}: bytes that no attachment needs`).toBeLessThan(MAX_BESIDE);
+    expect(size - held, `${where}: bytes on the disk that nothing is in`).toBeLessThan(MAX_UNUSED);
   }
 
   /** The documents that the last round wrote to, as the next server shows them. */

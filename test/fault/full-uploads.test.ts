@@ -15,7 +15,7 @@ import { HookedStore } from '../unit/database/store/harness.ts';
 /** Uploads that can not be stored, behind a real server, mostly since the storage is full: docs/http/answers.md#error-table says what is to come. */
 const MEGABYTE = 2 ** 20;
 /** Of an attachment. */
-const MOST_BYTES = 8 * MEGABYTE;
+const MAX_BYTES = 8 * MEGABYTE;
 const BINARY = { 'content-type': 'application/octet-stream' };
 const REFUSED = { status: 507, json: { error: 'insufficient_storage', reason: 'The test has no more room.' } };
 const full = () => new DatabaseError('storage_full', 'The test has no more room.');
@@ -60,7 +60,7 @@ describe.each([
       random: systemRandom,
       log: { error: noteError, info: () => undefined, debug: () => undefined },
       deferred: () => Promise.reject(new Error('no function is called here')),
-      config: { svc: { max_attachment_chunk_size: String(MOST_BYTES) } },
+      config: { svc: { max_attachment_chunk_size: String(MAX_BYTES) } },
     });
     const listener = createListener(core.handle, noteError);
     const watched: typeof listener = (incoming, outgoing) => {
@@ -199,7 +199,7 @@ describe.each([
     const before = await connection.ask({ method: 'GET', path: 'db/doc' });
     const mixed = { 'content-type': 'multipart/related; boundary=b' };
     const announced = (length: number) => related({ _attachments: { a: { follows: true, length } } }, bytesOf(2));
-    const limit = `An attachment may have at most ${MOST_BYTES} bytes (svc/max_attachment_chunk_size).`;
+    const limit = `An attachment may have at most ${MAX_BYTES} bytes (svc/max_attachment_chunk_size).`;
     const uploads: readonly (readonly [Promise<Answer>, number, string, unknown])[] = [
       [
         put('db/other/a', bytesOf(2), { ...BINARY, 'content-md5': 'XUFAKrxLKna5cZ2REBfFkg==' }),

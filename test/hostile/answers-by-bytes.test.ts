@@ -10,9 +10,9 @@ import { megabytes, noProcessFiles } from './support/process-use.ts';
  * than the budget of `httpd/max_bytes_in_flight` and 100 MB.
  */
 const BUDGET = 67_108_864;
-const MOST = BUDGET + 100_000_000;
+const MAX_BYTES = BUDGET + 100_000_000;
 /** A turn of the server's thread, of processor time: a neighbour waits for one or two of them. */
-const LONGEST_TURN = 100;
+const MAX_TURN = 100;
 const timeout = 300_000;
 const headers = { 'content-type': 'application/json' };
 
@@ -61,8 +61,8 @@ async function assertBounded(name: string, requests: readonly (() => Promise<num
     work: () => Promise.all(requests.map((ask) => ask())),
     outcome: (lengths) => `${megabytes(lengths.reduce((sum, length) => sum + length, 0))} of answers`,
   });
-  assert.isAtMost(gained, MOST, `${name}: ${megabytes(gained)} more`);
-  assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN, `${name}: the longest turn`);
+  assert.isAtMost(gained, MAX_BYTES, `${name}: ${megabytes(gained)} more`);
+  assert.isAtMost(latencies.longestTurn ?? 0, MAX_TURN, `${name}: the longest turn`);
   return Math.min(...result);
 }
 
@@ -117,7 +117,7 @@ describe.skipIf(noProcessFiles !== undefined)('the memory of responses is bounde
         work,
         outcome: (count) => `${count} clients`,
       });
-      assert.isAtMost(gained, MOST, megabytes(gained));
+      assert.isAtMost(gained, MAX_BYTES, megabytes(gained));
     } finally {
       for (const socket of sockets) socket.destroy();
     }

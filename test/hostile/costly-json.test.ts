@@ -8,9 +8,9 @@ import { megabytes, noProcessFiles } from './support/process-use.ts';
 /** A text of a few megabytes can become values, documents and errors of hundreds of times its size. */
 const timeout = 280_000;
 /** `httpd/max_bytes_in_flight`, and a hundred megabytes. */
-const MOST_MEMORY = 356 * 2 ** 20;
+const MAX_MEMORY = 356 * 2 ** 20;
 /** Of processor time, which hardly depends on what else the machine does. */
-const LONGEST_TURN_MS = 100;
+const MAX_TURN_MS = 100;
 
 const list = (item: string, count: number) => Array.from({ length: count }, () => item).join(',');
 const names = (count: number, value: string) => Array.from({ length: count }, (_, n) => `"${n}":${value}`).join(',');
@@ -68,8 +68,8 @@ describe.skipIf(noProcessFiles !== undefined)(
       for (const answer of result) expect([status, count > 1 ? 503 : status], answer.summary).toContain(answer.status);
       if (status === 413)
         for (const { json } of result) expect(at(json, 'error')).toMatch(/^(too_large|service_unavailable)$/);
-      assert.isAtMost(gained, MOST_MEMORY, megabytes(gained));
-      assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN_MS);
+      assert.isAtMost(gained, MAX_MEMORY, megabytes(gained));
+      assert.isAtMost(latencies.longestTurn ?? 0, MAX_TURN_MS);
     });
   },
 );

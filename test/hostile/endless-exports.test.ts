@@ -7,7 +7,7 @@ import { highestMemory, megabytes, noProcessFiles } from './support/process-use.
 
 /** A server that `settee export` reads from may answer without an end: the command takes bounded memory, and says what was wrong. */
 /** Documents may have 128 MB. */
-const MOST = 300_000_000;
+const MAX_BYTES = 300_000_000;
 const timeout = 120_000;
 
 let server: Server;
@@ -73,6 +73,6 @@ describe.skipIf(noProcessFiles !== undefined)('settee export of a server with en
     observed().noteOutcome(`exit ${result?.code}: ${command.stderr.slice(0, 120).replaceAll('\n', ' ')}`);
     assert.equal(result?.code, 1, command.stderr);
     assert.match(command.stderr, said);
-    assert.isAtMost(highest, MOST, megabytes(highest));
+    assert.isAtMost(highest, MAX_BYTES, megabytes(highest));
   });
 });

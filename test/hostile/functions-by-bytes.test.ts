@@ -6,8 +6,8 @@ import { Neighbour } from './support/neighbour.ts';
 import { megabytes, noProcessFiles } from './support/process-use.ts';
 
 /** What functions emit, and lists of many small things, take bounded memory, and hold up nobody. */
-const MOST = 268_435_456 + 100_000_000;
-const LONGEST_TURN = 100;
+const MAX_BYTES = 268_435_456 + 100_000_000;
+const MAX_TURN = 100;
 const timeout = 300_000;
 
 let server: AttackedServer;
@@ -28,8 +28,8 @@ afterAll(async () => {
 
 async function assertBounded<T>(name: string, work: () => Promise<T>, outcome: (result: T) => string): Promise<T> {
   const { result, gained, latencies } = await attack(server, neighbour, name, { work, outcome });
-  assert.isAtMost(gained, MOST, `${name}: ${megabytes(gained)} more`);
-  assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN, `${name}: the longest turn`);
+  assert.isAtMost(gained, MAX_BYTES, `${name}: ${megabytes(gained)} more`);
+  assert.isAtMost(latencies.longestTurn ?? 0, MAX_TURN, `${name}: the longest turn`);
   return result;
 }
 

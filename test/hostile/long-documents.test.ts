@@ -5,8 +5,8 @@ import { Neighbour } from './support/neighbour.ts';
 import { megabytes, noProcessFiles } from './support/process-use.ts';
 
 /** Requests that read a document of 12 MB as a whole wait for each other, so that many at once take bounded memory. */
-const MOST = 268_435_456 + 100_000_000;
-const LONGEST_TURN = 100;
+const MAX_BYTES = 268_435_456 + 100_000_000;
+const MAX_TURN = 100;
 const timeout = 120_000;
 
 let server: AttackedServer;
@@ -30,8 +30,8 @@ async function assertBounded(name: string, count: number, ask: (n: number) => Pr
   const all = () => Promise.all(Array.from({ length: count }, (_, n) => ask(n)));
   const outcome = (answers: { status: number }[]) => answers.map(({ status }) => status).join(' ');
   const { result, gained, latencies } = await attack(server, neighbour, name, { work: all, outcome });
-  assert.isAtMost(gained, MOST, `${name}: ${megabytes(gained)} more`);
-  assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN, `${name}: the longest turn`);
+  assert.isAtMost(gained, MAX_BYTES, `${name}: ${megabytes(gained)} more`);
+  assert.isAtMost(latencies.longestTurn ?? 0, MAX_TURN, `${name}: the longest turn`);
   // Who waited for too long is told so.
   for (const { status } of result) assert.include([200, 201, 503], status);
 }

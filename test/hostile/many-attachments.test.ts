@@ -8,9 +8,9 @@ import { highestMemory, megabytes, noProcessFiles, processorSeconds } from './su
 /** A document of a few kilobytes can have thousands of attachments of some bytes. They cost little each, and no more the more there are. */
 const timeout = 280_000;
 /** `httpd/max_bytes_in_flight`, and a hundred megabytes. */
-const MOST_MEMORY = 356 * 2 ** 20;
+const MAX_MEMORY = 356 * 2 ** 20;
 /** Of processor time, which hardly depends on what else the machine does. */
-const LONGEST_TURN_MS = 100;
+const MAX_TURN_MS = 100;
 
 let server: AttackedServer;
 let neighbour: Neighbour;
@@ -42,8 +42,8 @@ async function measured(what: string, work: () => Promise<WholeAnswer>): Promise
   console.log(
     `${what}: ${answer.status}, ${megabytes(highest - before)} more, ${used.toFixed(1)} s of a processor, a neighbour waited ${wait.toFixed(0)} ms at most, beside an idle server ${quiet.longest.toFixed(0)} ms; the longest turn took ${turn.toFixed(0)} ms of a processor`,
   );
-  assert.isAtMost(highest - before, MOST_MEMORY, megabytes(highest - before));
-  assert.isAtMost(turn, LONGEST_TURN_MS);
+  assert.isAtMost(highest - before, MAX_MEMORY, megabytes(highest - before));
+  assert.isAtMost(turn, MAX_TURN_MS);
   return answer;
 }
 

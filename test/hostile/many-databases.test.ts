@@ -7,8 +7,8 @@ import { megabytes, noProcessFiles } from './support/process-use.ts';
 /** Databases are opened when they are asked for, as many as `svc/max_dbs_open`: thousands at once take bounded memory, and hold up nobody. */
 const DATABASES = 2_000;
 const AT_ONCE = 100;
-const MOST = 268_435_456 + 100_000_000;
-const LONGEST_TURN = 100;
+const MAX_BYTES = 268_435_456 + 100_000_000;
+const MAX_TURN = 100;
 const timeout = 300_000;
 
 let server: AttackedServer;
@@ -50,8 +50,8 @@ describe.skipIf(noProcessFiles !== undefined)("2,000 databases don't exhaust the
     // One that finds no room among those that are open says so, and may be asked again.
     for (const answer of result) assert.include([status, 503], answer.status);
     assert.isAbove(result.filter((answer) => answer.status === status).length, DATABASES / 2);
-    assert.isAtMost(gained, MOST, megabytes(gained));
-    assert.isAtMost(latencies.longestTurn ?? 0, LONGEST_TURN, 'the longest turn');
+    assert.isAtMost(gained, MAX_BYTES, megabytes(gained));
+    assert.isAtMost(latencies.longestTurn ?? 0, MAX_TURN, 'the longest turn');
     for (const n of [0, 777, DATABASES - 1]) expect((await ask(n)).status).not.toBe(500);
   });
 });

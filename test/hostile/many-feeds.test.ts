@@ -14,11 +14,11 @@ import { noProcessFiles, processorSeconds } from './support/process-use.ts';
 
 /** A thousand feeds of changes that wait: what they take, and how soon they are told. */
 const FEEDS = 1_000;
-const MOST_BYTES_A_FEED = 20_000;
-const MOST_DELIVERY_MS = 200;
+const MAX_BYTES_PER_FEED = 20_000;
+const MAX_DELIVERY_MS = 200;
 /** For how long a server with feeds that wait is watched, and what it may use of a processor meanwhile. */
 const WATCH_SECONDS = 3;
-const MOST_PROCESSOR_SECONDS = 0.1;
+const MAX_PROCESSOR_SECONDS = 0.1;
 /** The quickest of them counts: the clients run on the same machine. */
 const ROUNDS = 7;
 
@@ -70,13 +70,13 @@ describe('the memory of feeds that wait', () => {
     for (let n = 0; n < FEEDS; n += 1) feeds.push(await follow(nameOf(n)));
     const each = ((await heapBytes()) - before) / FEEDS;
     console.log(`${FEEDS} feeds ${what} take ${Math.round(each)} bytes each`);
-    assert.isAtMost(each, MOST_BYTES_A_FEED);
+    assert.isAtMost(each, MAX_BYTES_PER_FEED);
     expect((await ask('PUT', `/${nameOf(7)}/doc`, '{}')).status).toBe(201);
     expect(new TextDecoder().decode(await feeds[7]?.next)).toContain('"id":"doc"');
     for (const { stream } of feeds) await stream.cancel();
     feeds.length = 0;
     const left = ((await heapBytes()) - before) / FEEDS;
-    assert.isAtMost(left, MOST_BYTES_A_FEED / 10, 'what is left when they were given up');
+    assert.isAtMost(left, MAX_BYTES_PER_FEED / 10, 'what is left when they were given up');
     await core.close();
   });
 });
@@ -114,7 +114,7 @@ describe.skipIf(noProcessFiles !== undefined)('a server with waiting feeds', () 
       times.push(performance.now() - begun);
     }
     console.log(`a write and ${FEEDS} longpolls: ${times.map((ms) => Math.round(ms)).join(', ')} ms`);
-    assert.isAtMost(Math.min(...times), MOST_DELIVERY_MS);
+    assert.isAtMost(Math.min(...times), MAX_DELIVERY_MS);
   });
 
   test('is idle while nothing is written', async () => {
@@ -126,7 +126,7 @@ describe.skipIf(noProcessFiles !== undefined)('a server with waiting feeds', () 
     await delay(1_000 * WATCH_SECONDS);
     const used = processorSeconds(server.pid) - before;
     console.log(`${FEEDS} feeds that wait: ${used} s of a processor in ${WATCH_SECONDS} s`);
-    assert.isAtMost(used, MOST_PROCESSOR_SECONDS);
+    assert.isAtMost(used, MAX_PROCESSOR_SECONDS);
   });
 });
 

@@ -15,7 +15,7 @@ const timeout = 400_000;
 const COUNT = 20_000;
 const BULK = 1_000;
 const AT_ONCE = 50;
-const MOST = 500;
+const MAX_DOCUMENTS = 500;
 const SPARE_BYTES = 368_000_000;
 /** A replication may take so many times as long as beside nothing, and what a busy machine takes besides. */
 const SLOWED_DOWN = 10;
@@ -123,7 +123,7 @@ describe.skipIf(noProcessFiles !== undefined)('20,000 continuous replications', 
       process.stdout.write(
         `20,000 ${name}: ${JSON.stringify(result.result)}, ${taken} taken, ${megabytes(highest - before)} more memory, an admin's own took ${Math.round(beside)} ms (${Math.round(quiet)} ms beside nothing), the longest wait of a neighbour ${Math.round(latencies.longest)} ms (longest turn ${Math.round(latencies.longestTurn ?? 0)} ms; ${Math.round(idle.longest)} ms beside nothing)\n`,
       );
-      assert.isAtMost(taken, MOST);
+      assert.isAtMost(taken, MAX_DOCUMENTS);
       assert.isAtMost(highest - before, SPARE_BYTES);
       assert.isAtMost(beside, SLOWED_DOWN * quiet + BESIDES_MS);
     } finally {
@@ -143,7 +143,7 @@ describe.skipIf(noProcessFiles !== undefined)('20,000 continuous replications', 
     await server.client.must(200, 'DELETE', `/_replicator/d0?rev=${at(first.json, '_rev')}`, { headers: ROOT });
     let next: unknown;
     do {
-      const path = `/_scheduler/docs/_replicator/d${MOST}`;
+      const path = `/_scheduler/docs/_replicator/d${MAX_DOCUMENTS}`;
       next = at((await server.client.must(200, 'GET', path, { headers: ROOT })).json, 'info', 'error');
     } while (`${next}`.includes('max_jobs_per_user'));
     assert.isAtMost(await jobs(), before);

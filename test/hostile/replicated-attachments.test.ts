@@ -7,7 +7,7 @@ import { digestAt, upload } from './support/long-attachment.ts';
 import { highestMemory, megabytes, noProcessFiles } from './support/process-use.ts';
 
 const bytes = Number(process.env['SETTEE_HOSTILE_BYTES'] ?? 1_000_000_000);
-const MOST_GROWTH = 64 * 1_048_576;
+const MAX_GROWTH = 64 * 1_048_576;
 
 let source: AttackedServer;
 let target: AttackedServer;
@@ -44,7 +44,7 @@ describe.skipIf(noProcessFiles !== undefined)(
       console.log(`${how}: the source grew by ${megabytes(atSource)}, the target by ${megabytes(atTarget)}`);
       expect(at(outcome.result.result.json, 'history', 0)).toMatchObject({ docs_written: 1, doc_write_failures: 0 });
       expect(await digestAt(`${target.url.href}db/doc/long`)).toBe(digest);
-      expect(Math.max(atSource, atTarget)).toBeLessThanOrEqual(MOST_GROWTH);
+      expect(Math.max(atSource, atTarget)).toBeLessThanOrEqual(MAX_GROWTH);
 
       const doc = Object((await source.client.must(200, 'GET', '/db/doc')).json);
       await source.client.must(201, 'PUT', '/db/doc', { json: { ...doc, changed: true } });

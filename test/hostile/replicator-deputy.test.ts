@@ -21,7 +21,7 @@ const CLAIM = { 'X-Auth-Svc-UserName': 'x', 'X-Auth-Svc-Roles': '_admin' };
 const SECRET = 'token=INNERSECRET';
 const GUESSES = 60;
 /** Five tries are free; then one second has to pass, then two. */
-const MOST_CHECKED = 9;
+const MAX_CHECKED = 9;
 
 let server: AttackedServer;
 /** A server of the attacker, and one that only this machine reaches. */
@@ -240,7 +240,7 @@ describe('a replication with this server as its peer', () => {
       if (!text.includes('Too many log-ins')) checked++;
     }
     tell(`guesses by the server itself: ${checked} of ${GUESSES} were checked`);
-    assert.isAtMost(checked, MOST_CHECKED);
+    assert.isAtMost(checked, MAX_CHECKED);
     // Who is elsewhere is not held up: the password is right, what is not there is the target.
     assert.include((await guess('rootpw', { 'x-forwarded-for': '198.51.100.3' })).text, 'absent');
   });

@@ -10,7 +10,7 @@ import { AttackedServer } from './support/attacked-server.ts';
 import { waitBesideBareServer } from './support/bare-server.ts';
 import { attack } from './support/figures.ts';
 import { Neighbour } from './support/neighbour.ts';
-import { LONGEST_MS, observed } from './support/observation.ts';
+import { MAX_MS, observed } from './support/observation.ts';
 import { noProcessFiles } from './support/process-use.ts';
 
 /**
@@ -165,7 +165,7 @@ const requests: readonly (readonly [what: string, request: () => string | Buffer
 describe.skipIf(noProcessFiles !== undefined)('a thousand simultaneous requests take bounded memory', () => {
   test.for(requests)('%s', { timeout }, async ([what, request]) => {
     const because = 'that much a bare node:http server makes its neighbour wait, too';
-    observed().permit({ waitMs: LONGEST_MS + bareMs, because });
+    observed().permit({ waitMs: MAX_MS + bareMs, because });
     const text = request();
     const { result } = await attack(server, neighbour, what, {
       work: () => Promise.all(sockets.map((socket) => answered(socket, text))),

@@ -16,8 +16,8 @@ import { scenes } from './scenes.mjs';
 const folder = join(root, 'docs', 'pictures');
 
 /** Of one picture, and of all of them. */
-const MOST_BYTES = 150_000;
-const MOST_BYTES_IN_ALL = 1_000_000;
+const MAX_BYTES = 150_000;
+const MAX_TOTAL_BYTES = 1_000_000;
 
 checkNode();
 install();
@@ -39,8 +39,8 @@ async function takeAll() {
     for (const scene of chosen) sizes.push(...(await takeScene(browser, server, scene)));
     const sum = sizes.reduce((total, size) => total + size, 0);
     process.stdout.write(`${sizes.length} pictures, ${Math.round(sum / 1000)} kB\n`);
-    if (sum > MOST_BYTES_IN_ALL || sizes.some((size) => size > MOST_BYTES)) {
-      fail(`A picture may have ${MOST_BYTES} bytes, and all together ${MOST_BYTES_IN_ALL}.`);
+    if (sum > MAX_TOTAL_BYTES || sizes.some((size) => size > MAX_BYTES)) {
+      fail(`A picture may have ${MAX_BYTES} bytes, and all together ${MAX_TOTAL_BYTES}.`);
     }
   } finally {
     await browser.close();

@@ -1,5 +1,5 @@
 /**
- * Checks writes by their writer, whichever way they arrive: only admins of the database may write design documents, and user documents have
+ * Checks whether the user may make a write, from HTTP or a replication: only admins of the database may write design documents, and user documents have
  * rules of their own. Writes that pass go to the validation functions.
  */
 
@@ -13,7 +13,7 @@ import { isDatabaseAdmin, isServerAdmin, parseSecurity } from './security.ts';
 
 /** The rules of the users' database. */
 export interface UserWrites {
-  /** Returns the writes as they are stored, without plain passwords, and which of them are already refused. `judge` returns why a write would be. */
+  /** Returns the writes as they are stored, without plain passwords, and which of them are already refused. `judge` returns the reason to refuse a write. */
   prepare(
     database: Database,
     writes: readonly DocumentWrite[],

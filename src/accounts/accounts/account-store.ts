@@ -9,9 +9,9 @@ import { parseDocId } from '../../database/documents/identifiers.ts';
 import { toRevId } from '../../database/documents/revisions/revisions.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
-import { LONGEST_NAME, SERVER_ADMIN_ROLE, type Standing, USER_PREFIX } from '../contract.ts';
+import { MAX_NAME_LENGTH, SERVER_ADMIN_ROLE, type Standing, USER_PREFIX } from '../contract.ts';
+import { LruCache } from '../lru-cache.ts';
 import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/stored-password.ts';
-import { RecentEntries } from '../recent-entries.ts';
 import { authenticationDatabase, cacheSize, handlerNames } from '../settings.ts';
 
 /** A user who can log in: a server admin of the configuration, or a document of the users' database (docs/http/accounts.md). */
@@ -71,7 +71,7 @@ const OUTSIDE: ReadonlySet<string> = new Set(['proxy', 'jwt']);
 export class AccountStore {
   readonly #config: ConfigStore;
   readonly #databases: Registry;
-  readonly #remembered: RecentEntries<string, Remembered>;
+  readonly #remembered: LruCache<string, Remembered>;
   readonly #version: () => number;
 
   /** `version`: see `Access.accountsVersion`. */
@@ -79,7 +79,7 @@ export class AccountStore {
     this.#config = config;
     this.#databases = databases;
     this.#version = version;
-    this.#remembered = new RecentEntries(() => cacheSize(config));
+    this.#remembered = new LruCache(() => cacheSize(config));
   }
 
   /** Returns the account as it is now: synchronously if it is cached. Undefined if there is none of that name. */
@@ -134,7 +134,7 @@ export class AccountStore {
 }
 
 function isName(name: string): boolean {
-  return name !== '' && name.length <= LONGEST_NAME && !hasLoneSurrogate(name);
+  return name !== '' && name.length <= MAX_NAME_LENGTH && !hasLoneSurrogate(name);
 }
 
 function readUser(snapshot: Snapshot, name: string): MaybePromise<UserDocument | undefined> {

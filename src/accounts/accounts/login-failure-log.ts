@@ -23,9 +23,9 @@ interface FromAddress {
 
 const WINDOW_MS = 60_000;
 /** Addresses that are logged one by one within a minute. */
-const MOST_ADDRESSES = 100;
+const MAX_ADDRESSES = 100;
 /** Characters of a name. */
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 const ADDRESS = /^[\w.:%]{1,64}$/;
 
 /** How credentials are refused; those of OAuth as a bad request. Credentials that could not be checked were not refused. */
@@ -52,7 +52,7 @@ export class LoginFailureLog {
     if (known !== undefined) {
       known.more += 1;
       known.last = failure;
-    } else if (this.#addresses.size >= MOST_ADDRESSES) {
+    } else if (this.#addresses.size >= MAX_ADDRESSES) {
       this.#others += 1;
     } else {
       this.#addresses.set(network, { more: 0, last: failure });
@@ -89,5 +89,5 @@ function wordsOf({ way, name, address }: LoginFailure): string {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, LONGEST_NAME));
+  return JSON.stringify(text.slice(0, MAX_NAME_LENGTH));
 }

@@ -10,10 +10,10 @@ import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts
 import type { ConfigStore } from '../../base/system/contract.ts';
 import type { Counters } from '../../base/system/counters.ts';
 import { networkOf } from '../../base/system/network-of.ts';
+import { LruCache } from '../lru-cache.ts';
 import { FailedLogins } from '../passwords/failed-logins.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { PasswordHash } from '../passwords/stored-password.ts';
-import { RecentEntries } from '../recent-entries.ts';
 import { cacheSize, iterationLimits } from '../settings.ts';
 import type { Account, AccountStore } from './account-store.ts';
 import type { AdminHashing } from './password-hashing.ts';
@@ -121,12 +121,12 @@ export function usable(account: Account): Account {
 class VerifiedPasswordCache {
   readonly #encoder = new TextEncoder();
   readonly #salt: Uint8Array;
-  readonly #ofKind: Readonly<Record<Account['kind'], RecentEntries<string, PasswordHash>>>;
+  readonly #ofKind: Readonly<Record<Account['kind'], LruCache<string, PasswordHash>>>;
 
   constructor(config: ConfigStore, random: RandomBytes) {
     this.#salt = random(new Uint8Array(SALT_BYTES));
     const most = () => cacheSize(config);
-    this.#ofKind = { admin: new RecentEntries(most), user: new RecentEntries(most) };
+    this.#ofKind = { admin: new LruCache(most), user: new LruCache(most) };
     config.onChange(({ section }) => {
       if (section !== 'svc_httpd_auth') return;
       for (const entries of Object.values(this.#ofKind)) entries.keepWhere((hash) => isPermitted(config, hash));

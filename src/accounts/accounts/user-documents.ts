@@ -2,7 +2,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { DocumentWrite } from '../../database/store/contract.ts';
-import { LONGEST_NAME, USER_PREFIX } from '../contract.ts';
+import { MAX_NAME_LENGTH, USER_PREFIX } from '../contract.ts';
 import { isSalt, PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/stored-password.ts';
 import { asPrf } from '../settings.ts';
 
@@ -36,7 +36,7 @@ export function checkUserChange({ id, before, after }: UserChange, writer: Write
     throw forbidden('No system roles (starting with underscore) in users db.');
   }
   if (name.startsWith('_')) throw forbidden('Username may not start with underscore.');
-  if (name.length > LONGEST_NAME) throw forbidden(`Usernames have at most ${LONGEST_NAME} characters.`);
+  if (name.length > MAX_NAME_LENGTH) throw forbidden(`Usernames have at most ${MAX_NAME_LENGTH} characters.`);
   if (name.includes(':')) throw forbidden('Character `:` is not allowed in usernames.');
 }
 

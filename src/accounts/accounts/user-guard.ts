@@ -32,7 +32,7 @@ const TOO_FAST = 'Too many accounts were created, or passwords set, from this ad
 const FREE_OF_ADDRESS = 50;
 
 /** Characters of a document that a user other than an admin writes: far more than an account takes, and read in one step. */
-const LONGEST_OF_USERS = 65_536;
+const MAX_LENGTH_OF_USERS = 65_536;
 
 export class UserGuard {
   readonly #passwords: Passwords;
@@ -156,11 +156,11 @@ function isOfOther({ id }: DocumentWrite, { name, isAdmin }: Writer): boolean {
 }
 
 function isTooLong({ id, body }: DocumentWrite, { isAdmin }: Writer): boolean {
-  return !isAdmin && body.length > LONGEST_OF_USERS && !isDesignId(id);
+  return !isAdmin && body.length > MAX_LENGTH_OF_USERS && !isDesignId(id);
 }
 
 function tooLong(): DatabaseError {
-  const reason = `A document of a user may have at most ${LONGEST_OF_USERS} characters, unless an admin writes it. Keep other data in another database, or in attachments.`;
+  const reason = `A document of a user may have at most ${MAX_LENGTH_OF_USERS} characters, unless an admin writes it. Keep other data in another database, or in attachments.`;
   return new DatabaseError('too_large', reason);
 }
 

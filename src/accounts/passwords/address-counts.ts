@@ -4,7 +4,7 @@ import type { Clock } from '../../base/shared/clock.ts';
 
 const MS_PER_ONE = 1_000;
 /** Addresses that are remembered; the least recently counted ones are dropped first. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 
 interface Count {
   count: number;
@@ -35,7 +35,7 @@ export class AddressCounts {
   add(network: string): () => void {
     const current = this.#current(network);
     current.count += 1;
-    remember(this.#counts, network, current, MOST_REMEMBERED);
+    remember(this.#counts, network, current, MAX_REMEMBERED);
     return () => {
       current.count -= 1;
     };

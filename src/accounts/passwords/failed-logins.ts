@@ -12,15 +12,15 @@ import { AddressCounts, remember, tooMany } from './address-counts.ts';
 /** Failures with a name from an address before waiting starts. */
 const FREE_TRIES = 5;
 const FIRST_WAIT_MS = 1_000;
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 /** After this time without a failure the failures of a name are forgotten. */
 const FORGOTTEN_AFTER_MS = 15 * 60_000;
 /** Failures of one address, with any names, before waiting starts; one more is free each second. */
 const FREE_TRIES_OF_ADDRESS = 50;
 /** Names that are remembered; those that failed least recently are dropped first. */
-const MOST_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 10_000;
 /** Characters of a name that are remembered. */
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 
 interface Failures {
   count: number;
@@ -54,18 +54,18 @@ export class FailedLogins {
   begin(name: string, address: string): LoginAttempt {
     const now = this.#clock.monotonic();
     const network = networkOf(address);
-    const key = `${network} ${name.length} ${name.slice(0, LONGEST_NAME)}`;
+    const key = `${network} ${name.length} ${name.slice(0, MAX_NAME_LENGTH)}`;
     const failures = this.#current(key, now);
     const waitOfName = failures.blockedUntil - now;
     const wait = this.#proved.has(key) ? waitOfName : Math.max(waitOfName, this.#ofAddresses.wait(network));
     if (wait > 0) throw tooMany('Too many log-ins with this name, or from this address, have failed.', wait);
     count(failures, now);
     const takeBack = this.#ofAddresses.add(network);
-    remember(this.#byName, key, failures, MOST_REMEMBERED);
+    remember(this.#byName, key, failures, MAX_REMEMBERED);
     return {
       succeed: () => {
         this.#byName.delete(key);
-        remember(this.#proved, key, true, MOST_REMEMBERED);
+        remember(this.#proved, key, true, MAX_REMEMBERED);
         takeBack();
       },
       withdraw: () => {
@@ -91,5 +91,5 @@ function count(failures: Failures, now: number): void {
   failures.count += 1;
   failures.at = now;
   const surplus = failures.count - FREE_TRIES;
-  failures.blockedUntil = surplus < 0 ? now : now + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** surplus);
+  failures.blockedUntil = surplus < 0 ? now : now + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** surplus);
 }

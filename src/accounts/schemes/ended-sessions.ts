@@ -35,7 +35,7 @@ const PREFIX = 'ended-sessions/';
 /** The key of the time for everyone. No user has an empty name. */
 const EVERYBODY = '';
 /** Ended sessions per user that are stored by id. */
-const MOST_IDS = 500;
+const MAX_IDS = 500;
 /** Users that are forgotten for each session that is ended. */
 const FORGOTTEN_AT_ONCE = 2;
 
@@ -98,7 +98,7 @@ export class EndedSessions {
   /** Up to the time that replaces the ids all cookies are void, even if the setting is raised later. */
   #shorten(ended: EndedOfUser, now: number): void {
     for (const [id, at] of ended.ids) {
-      if (ended.ids.size <= MOST_IDS && !this.#isOver(at, now)) return;
+      if (ended.ids.size <= MAX_IDS && !this.#isOver(at, now)) return;
       ended.ids.delete(id);
       ended.until = Math.max(ended.until, at);
     }

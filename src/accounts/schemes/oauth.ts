@@ -14,7 +14,7 @@ import type { AskingRequest } from '../contract.ts';
 import { useUsersForOAuth } from '../settings.ts';
 
 /** The number of nonces that are remembered for all users together. */
-const MOST_NONCES = 100_000;
+const MAX_NONCES = 100_000;
 
 /** Remembers signed requests, so that each is valid once (RFC 5849, 3.3). If there are too many, it drops the oldest of the user with the most. */
 export class UsedNonces {
@@ -23,7 +23,7 @@ export class UsedNonces {
   readonly #most: number;
   #count = 0;
 
-  constructor(most = MOST_NONCES) {
+  constructor(most = MAX_NONCES) {
     this.#most = most;
   }
 

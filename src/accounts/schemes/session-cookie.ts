@@ -12,8 +12,8 @@ import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts
 import type { Config, ConfigStore } from '../../base/system/contract.ts';
 import { type Account, type AccountStore, saltOf } from '../accounts/account-store.ts';
 import type { Way } from '../contract.ts';
+import { LruCache } from '../lru-cache.ts';
 import { HMAC_BYTES, hmacSha1 } from '../passwords/key-derivation.ts';
-import { RecentEntries } from '../recent-entries.ts';
 import { authFlag, cacheSize, sameSite, sessionSeconds } from '../settings.ts';
 import type { EndedSessions, Session } from './ended-sessions.ts';
 
@@ -23,7 +23,7 @@ const COLON = 0x3a;
 /** A session is renewed when less than this share of its time is left. */
 const RENEWED_BELOW = 0.9;
 /** The longest value, in characters, that can be one of ours. */
-const LONGEST_VALUE = 8_192;
+const MAX_VALUE_LENGTH = 8_192;
 /** 16 characters, so that no id can be taken for a time. */
 const ID_BYTES = 12;
 const WITH_ID = /^(.+):([\da-f]{1,12}):([\w-]{16})$/is;
@@ -62,11 +62,11 @@ export interface LiveSession {
 
 export class SessionCookies {
   readonly #options: SessionOptions;
-  readonly #proved: RecentEntries<string, Proved>;
+  readonly #proved: LruCache<string, Proved>;
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#proved = new RecentEntries(() => cacheSize(options.config));
+    this.#proved = new LruCache(() => cacheSize(options.config));
   }
 
   /**
@@ -170,7 +170,8 @@ export function sessionValue(header: string | undefined): string | undefined {
 }
 
 function readSession(value: string): ReadSession {
-  const bytes = value.length > LONGEST_VALUE ? undefined : fromBase64(value.replaceAll('-', '+').replaceAll('_', '/'));
+  const bytes =
+    value.length > MAX_VALUE_LENGTH ? undefined : fromBase64(value.replaceAll('-', '+').replaceAll('_', '/'));
   // The signature may have any bytes, and a name may have colons: so it is parsed from its end.
   const end = (bytes?.length ?? 0) - HMAC_BYTES - 1;
   if (bytes === undefined || bytes[end] !== COLON) throw malformed();

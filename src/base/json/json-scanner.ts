@@ -49,7 +49,7 @@ const HEX_DIGITS = 4;
 const SURE_DIGITS = 200;
 const SURE_EXPONENT = 3;
 /** Longer ones are refused when the value is parsed. */
-const LONGEST_NUMBER = 1_048_576;
+const MAX_NUMBER_LENGTH = 1_048_576;
 
 export class JsonScanner {
   readonly text: string;
@@ -185,7 +185,7 @@ export class JsonScanner {
       at = fraction;
     }
     const end = (text.charCodeAt(at) | LOWER_CASE) === LOWER_E ? this.#exponentEnd(at + 1) : at;
-    if (end - start > LONGEST_NUMBER) return NO_END;
+    if (end - start > MAX_NUMBER_LENGTH) return NO_END;
     const isSure = end - at <= SURE_EXPONENT && whole - start <= SURE_DIGITS;
     return isSure || Number.isFinite(Number(text.slice(start, end))) ? end : NO_END;
   }
@@ -200,7 +200,7 @@ export class JsonScanner {
   /** Returns the position after the digits (maybe none) that begin at `start`; if there are more than a number may have, one among them. */
   #digitsEnd(start: number): number {
     let at = start;
-    const most = start + LONGEST_NUMBER;
+    const most = start + MAX_NUMBER_LENGTH;
     while (at <= most && isDigit(this.text.charCodeAt(at))) at++;
     return at;
   }

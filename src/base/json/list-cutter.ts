@@ -15,8 +15,8 @@ import {
 import { isObject, type JsonObject } from './objects.ts';
 
 /** Default maximum number of characters of one element, and the maximum of the text around the list. */
-const LONGEST_ELEMENT = 268_435_456;
-const LONGEST_REST = 65_536;
+const MAX_ELEMENT_LENGTH = 268_435_456;
+const MAX_REST_LENGTH = 65_536;
 
 /** An element of the list is neither an object nor an array. */
 export class ScalarElement extends SyntaxError {
@@ -43,7 +43,7 @@ export class ListCutter {
   #isCut = false;
 
   /** `member`: the name of the list if the text is an object. `longestElement`: in characters. */
-  constructor(member: string, longestElement = LONGEST_ELEMENT) {
+  constructor(member: string, longestElement = MAX_ELEMENT_LENGTH) {
     this.#member = member;
     this.#longestElement = longestElement;
   }
@@ -185,6 +185,6 @@ export class ListCutter {
 
   #keepRest(text: string): void {
     this.#rest += text;
-    if (this.#rest.length > LONGEST_REST) throw new SyntaxError('There is too much text around the list');
+    if (this.#rest.length > MAX_REST_LENGTH) throw new SyntaxError('There is too much text around the list');
   }
 }

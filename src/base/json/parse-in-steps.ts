@@ -28,13 +28,13 @@ import { shortenSpaceInSteps } from './white-space.ts';
 /** Approximate number of characters parsed in one step. */
 const STEP_LENGTH = 65_536;
 /** Maximum number of values in long wanted members: revisions of a history, attachments. */
-const MOST_WANTED = 500_000;
+const MAX_WANTED = 500_000;
 /** Maximum members of one object in them: twice as many as a document has attachments. Engines build larger objects slowly. */
-const MOST_MEMBERS = 100_000;
+const MAX_MEMBERS = 100_000;
 /** Maximum characters of a number: engines read it in one step. */
-const LONGEST_NUMBER = 1_048_576;
+const MAX_NUMBER_LENGTH = 1_048_576;
 /** Maximum characters of a member's name with its quotes and escapes: it is built and compared in one step. */
-export const LONGEST_NAME = 1_048_576;
+export const MAX_NAME_LENGTH = 1_048_576;
 /** Returned in place of an end that is further away than one step. */
 const FAR = -1;
 /** Number of characters in an escape: `\u` with its four digits, and all others. */
@@ -103,7 +103,7 @@ export function* parseWantedInSteps(
 /** Returns false if the text is not an object. */
 function* takeMembers(whole: string, take: TakeMember, isWanted?: IsWanted): CooperativeTask<boolean> {
   const text = yield* shortenSpaceInSteps(whole);
-  const parser = new LongTextParser(text, isWanted === undefined ? undefined : MOST_WANTED);
+  const parser = new LongTextParser(text, isWanted === undefined ? undefined : MAX_WANTED);
   const start = parser.skipSpace(0);
   const isObjectText = text.charCodeAt(start) === OPEN_BRACE;
   if (isObjectText) yield* parser.members(start, take, isWanted);
@@ -128,7 +128,7 @@ class LongTextParser {
   constructor(text: string, most = Number.POSITIVE_INFINITY) {
     this.#text = text;
     this.#left = most;
-    this.#mostMembers = Number.isFinite(most) ? MOST_MEMBERS : most;
+    this.#mostMembers = Number.isFinite(most) ? MAX_MEMBERS : most;
   }
 
   *value(start: number): CooperativeTask<unknown> {
@@ -214,7 +214,7 @@ class LongTextParser {
     const text = this.#text;
     if (text.charCodeAt(start) !== QUOTE) throw unexpected(text, start);
     const nameEnd = stringEnd(text, start);
-    if (nameEnd - start > LONGEST_NAME) throw tooLongName();
+    if (nameEnd - start > MAX_NAME_LENGTH) throw tooLongName();
     const name = String(JSON.parse(text.slice(start, nameEnd)));
     const colon = this.skipSpace(nameEnd);
     if (text.charCodeAt(colon) !== COLON) throw unexpected(text, colon);
@@ -229,7 +229,7 @@ class LongTextParser {
     const text = this.#text;
     if (text.charCodeAt(start) === QUOTE) return yield* this.#string(start);
     let end = start;
-    const limit = start + LONGEST_NUMBER;
+    const limit = start + MAX_NUMBER_LENGTH;
     for (let code = text.charCodeAt(end); !endsScalar(code); code = text.charCodeAt(end)) {
       if (end++ === limit) throw code === MINUS || isDigit(code) ? tooLongNumber() : unexpected(text, start);
     }
@@ -318,22 +318,22 @@ function behindEscapes(text: string, from: number, to: number): number {
 }
 
 function tooLongNumber(): DatabaseError {
-  const reason = `A number has more than ${LONGEST_NUMBER} characters. Send it as a string.`;
+  const reason = `A number has more than ${MAX_NUMBER_LENGTH} characters. Send it as a string.`;
   return new DatabaseError('bad_request', reason);
 }
 
 export function tooLongName(): DatabaseError {
-  const reason = `The name of a member has more than ${LONGEST_NAME} characters. Send it as a value.`;
+  const reason = `The name of a member has more than ${MAX_NAME_LENGTH} characters. Send it as a value.`;
   return new DatabaseError('bad_request', reason);
 }
 
 function tooManyMembers(): DatabaseError {
-  const reason = `An object in a member that begins with _ has more than ${MOST_MEMBERS} members; nothing was changed.`;
+  const reason = `An object in a member that begins with _ has more than ${MAX_MEMBERS} members; nothing was changed.`;
   return new DatabaseError('too_large', reason);
 }
 
 function tooManyWanted(): DatabaseError {
-  const reason = `The members of a document that begin with _ have more than ${MOST_WANTED} values together; nothing was changed.`;
+  const reason = `The members of a document that begin with _ have more than ${MAX_WANTED} values together; nothing was changed.`;
   return new DatabaseError('too_large', `${reason} Keep data in members of other names.`);
 }
 

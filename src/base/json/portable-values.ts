@@ -39,14 +39,14 @@ export function* checkValueInSteps(root: unknown): CooperativeTask<void> {
 const VALUES_PER_STEP = 1_024;
 
 /** The maximum number of characters that `SUSPECT` matches. */
-const LONGEST_SUSPECT = 256;
+const MAX_SUSPECT_LENGTH = 256;
 /** Approximate number of characters checked between two looks at the clock. */
 const STEP_LENGTH = 65_536;
 
 /** Like `mayBeUnportable`, for a long text: other work may run in between. */
 export function* mayBeUnportableInSteps(text: string): CooperativeTask<boolean> {
   for (let from = 0; from < text.length; from += STEP_LENGTH) {
-    if (SUSPECT.test(text.slice(from, from + STEP_LENGTH + LONGEST_SUSPECT))) return true;
+    if (SUSPECT.test(text.slice(from, from + STEP_LENGTH + MAX_SUSPECT_LENGTH))) return true;
     yield;
   }
   return false;

@@ -22,7 +22,7 @@ interface Waiter extends Wish {
 }
 
 /** The longest time that a request waits while others hold all the bytes that may be in flight. */
-export const LONGEST_WAIT_MS = 30_000;
+export const MAX_WAIT_MS = 30_000;
 
 /** This much of each request body, and of a response, does not wait: small ones always get through. */
 export const FREE_BYTES = 65_536;
@@ -33,7 +33,7 @@ const LOOK_MS = 1_000;
  * Waiting network clients hold what has arrived: up to 64 KB of a body, or the beginning of a response. Beyond this many bytes, the client that
  * would be served last is refused immediately; but no waiter within this process causes that.
  */
-const MOST_UNCOUNTED_BYTES = 50_331_648;
+const MAX_UNCOUNTED_BYTES = 50_331_648;
 /** The share of the budget that is freed when slow clients give way: bodies ask for their memory piece by piece. */
 const ROOM = 1 / 8;
 
@@ -179,7 +179,7 @@ export class ByteBudget {
   }
 
   #refuseLast(): void {
-    while (this.#uncounted > MOST_UNCOUNTED_BYTES && this.#waiting.length > 0) {
+    while (this.#uncounted > MAX_UNCOUNTED_BYTES && this.#waiting.length > 0) {
       this.#giveUp(this.#waiting.reduce((last, waiter) => (this.#isBefore(waiter, last) ? last : waiter)));
     }
   }

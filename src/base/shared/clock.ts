@@ -23,11 +23,11 @@ export function pause(ms: number): Promise<void> {
 }
 
 /** The longest delay that platform timers take, almost 25 days: a longer one would end immediately. */
-const LONGEST_MS = 2_147_483_647;
+const MAX_MS = 2_147_483_647;
 
 /** Calls `work` after `ms`, but after 24 days at the latest. On Node the timer does not keep the process alive. Returns a function that stops it. */
 export function startBackgroundTimer(ms: number, work: () => void): () => void {
-  const timer = setTimeout(work, Math.min(ms, LONGEST_MS));
+  const timer = setTimeout(work, Math.min(ms, MAX_MS));
   const handle: unknown = timer;
   if (isUnreferable(handle)) handle.unref();
   return () => clearTimeout(timer);

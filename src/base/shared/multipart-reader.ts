@@ -10,7 +10,7 @@ export interface IncomingPart {
 }
 
 /** Maximum for one part. */
-const MOST_HEADER_BYTES = 16_384;
+const MAX_HEADER_BYTES = 16_384;
 const BOUNDARY = /;\s*boundary\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i;
 /** Some senders don't escape quotes within a name, so such a name would be taken for another one. */
 const FILE_NAME = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"(?=\s*(?:;|$))|([^\s;"]+))/i;
@@ -125,7 +125,7 @@ class Input {
         this.#take(HEADERS_END.length);
         return lines;
       }
-      if (this.#bytes.length > MOST_HEADER_BYTES) {
+      if (this.#bytes.length > MAX_HEADER_BYTES) {
         throw this.#failure('The headers of a part have more than 16 kB');
       }
       await this.#more();

@@ -49,9 +49,9 @@ const SOME_TURNS = 64;
 /** One turn in this many is for the others. */
 const OTHERS_TURN = 4;
 /** Work that has just begun runs this long in a turn that others have used up, so that small work need not wait for them. */
-const LEAST_MS = 1;
+const MIN_MS = 1;
 /** A turn that has lasted this long has no room for more: a thousand small pieces of work, a millisecond each, would hold the thread for a second. */
-const LONGEST_TURN_MS = 15;
+const MAX_TURN_MS = 15;
 
 /**
  * State that all long work on this thread shares: since when the current turn has held the thread, and who waits for a separate turn. One
@@ -144,7 +144,7 @@ export class TimeSlice {
   get isDue(): boolean {
     const now = performance.now();
     const held = now - thread.heldSince(now);
-    return held >= this.#holdMs && (now - this.#since >= LEAST_MS || held >= LONGEST_TURN_MS);
+    return held >= this.#holdMs && (now - this.#since >= MIN_MS || held >= MAX_TURN_MS);
   }
 
   /** Lets other work run if `isDue`. Callers on a hot path check `isDue` first. */

@@ -66,7 +66,7 @@ export function* encodeInSteps(text: string, pieces?: readonly string[]): Cooper
 
 /** Bytes for each unit still to be encoded once a unit takes more than one; text in other scripts takes two to three. */
 const GROWTH = 1.5;
-const LEAST_GROWTH = 1_024;
+const MIN_GROWTH = 1_024;
 
 class SteppedEncoder {
   readonly #encoder = new TextEncoder();
@@ -98,7 +98,7 @@ class SteppedEncoder {
   }
 
   #enlarge(): void {
-    const larger = new Uint8Array(this.#end + Math.ceil(this.#left * GROWTH) + LEAST_GROWTH);
+    const larger = new Uint8Array(this.#end + Math.ceil(this.#left * GROWTH) + MIN_GROWTH);
     larger.set(this.bytes);
     this.#buffer = larger;
   }

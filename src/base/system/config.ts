@@ -125,13 +125,13 @@ function assertAddress(text: string, name: string): boolean {
 }
 
 /** Enough for two threads with one or two isolates each. */
-export const LEAST_SANDBOX_BYTES = 96 * 1024 * 1024;
+export const MIN_SANDBOX_BYTES = 96 * 1024 * 1024;
 
 /** Returns how much memory the sandboxes of all design document functions may take together. Fails with `bad_request` if that is too little. */
 export function sandboxMemoryBytes(config: Config): number | undefined {
   const bytes = integerSetting(config, 'query_server_config', 'memory_bytes');
-  if (bytes === undefined || bytes >= LEAST_SANDBOX_BYTES) return bytes;
-  throw settingRefusal('query_server_config/memory_bytes', `${bytes}`, `at least ${LEAST_SANDBOX_BYTES}`);
+  if (bytes === undefined || bytes >= MIN_SANDBOX_BYTES) return bytes;
+  throw settingRefusal('query_server_config/memory_bytes', `${bytes}`, `at least ${MIN_SANDBOX_BYTES}`);
 }
 
 const DEFAULT_FUNCTION_TIMEOUT_MS = 5_000;

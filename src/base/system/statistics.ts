@@ -10,7 +10,7 @@ import { type Counters, type Gauges, listStatistics, type Statistic } from './co
 
 const DEFAULT_SAMPLE_RATE_MS = 1_000;
 /** Maximum number of samples kept for each statistic. */
-const MOST_SAMPLES = 3_600;
+const MAX_SAMPLES = 3_600;
 
 /** Returns how often samples of statistics are taken. */
 function sampleRateMs(config: Config): number {
@@ -24,8 +24,8 @@ function sampleRateMs(config: Config): number {
 export function sampleWindows(config: Config): readonly number[] {
   const text = config.get('stats', 'samples') ?? '[0]';
   const windows = parseNumbers(text);
-  if (windows !== undefined && (Math.max(...windows) * 1_000) / sampleRateMs(config) <= MOST_SAMPLES) return windows;
-  const rule = `a list of seconds, such as [0, 60, 300, 900], each no longer than ${MOST_SAMPLES} times stats/rate`;
+  if (windows !== undefined && (Math.max(...windows) * 1_000) / sampleRateMs(config) <= MAX_SAMPLES) return windows;
+  const rule = `a list of seconds, such as [0, 60, 300, 900], each no longer than ${MAX_SAMPLES} times stats/rate`;
   throw settingRefusal('stats/samples', text, rule);
 }
 

@@ -1,5 +1,5 @@
-/** A batch of this size leaves at once, so that the receiver can begin with the first of many parts while the rest are built. */
-const MOST_PARTS = 16;
+/** A batch of this size is sent at once, so that the receiver can begin with the first of many parts while the rest are built. */
+const MAX_PARTS = 16;
 
 /** Collects the parts that are sent in one turn of the event loop and sends them as one message, in the order in which they were added. */
 export class MessageBatch<T> {
@@ -15,7 +15,7 @@ export class MessageBatch<T> {
   add(part: T, port?: MessagePort): void {
     if (port) this.#ports.push(port);
     const count = this.#parts.push(part);
-    if (count === MOST_PARTS) this.#flush();
+    if (count === MAX_PARTS) this.#flush();
     else if (count === 1) queueMicrotask(() => this.#flush());
   }
 

@@ -11,14 +11,14 @@ import { type Outgoing, toOutgoing } from './outgoing-request.ts';
 import type { PageFetch } from './replaced-fetch.ts';
 
 /** The limit for the bodies of all requests in progress in a page (Fetch, 4.6). */
-const MOST_BYTES = 65_536;
+const MAX_BYTES = 65_536;
 
 /** The service worker gives up on a request some seconds earlier. */
 const ANSWER_MS = 60_000;
 
 const STREAM = 'keepalive allows no stream as the body: pass text, bytes or a Blob, or omit keepalive';
 const TOO_LARGE =
-  `The bodies of all requests with keepalive may have at most ${MOST_BYTES} bytes together: write in smaller parts, ` +
+  `The bodies of all requests with keepalive may have at most ${MAX_BYTES} bytes together: write in smaller parts, ` +
   'or omit keepalive and wait for the response before the page is left';
 const NO_SERVICE_WORKER =
   'A write with keepalive is carried out by the service worker, and this page has none that answers: first wait until settee.controlled ' +
@@ -77,7 +77,7 @@ export class KeepaliveRequests {
     const { body } = init;
     if (body instanceof ReadableStream) throw new TypeError(STREAM);
     const bytes = sizeOf(body);
-    if (this.#bytes + bytes > MOST_BYTES) throw new TypeError(TOO_LARGE);
+    if (this.#bytes + bytes > MAX_BYTES) throw new TypeError(TOO_LARGE);
     const serviceWorker = this.#host.serviceWorker() ?? (await this.#whenControlled());
     if (!this.#host.isBypassed) {
       const answer = this.#host.network(input, { ...init, keepalive: true });
@@ -97,7 +97,7 @@ export class KeepaliveRequests {
     if (!this.#host.isBypassed) return undefined;
     const request = toOutgoing(url, url, { method: 'POST', body });
     const bytes = sizeOf(body);
-    if (request instanceof Promise || this.#bytes + bytes > MOST_BYTES) return false;
+    if (request instanceof Promise || this.#bytes + bytes > MAX_BYTES) return false;
     void this.#counted(bytes, this.#post(serviceWorker, request));
     return true;
   }
@@ -188,5 +188,5 @@ function sizeOf(body: BodyInit | null | undefined): number {
   if (body instanceof ArrayBuffer || ArrayBuffer.isView(body)) return body.byteLength;
   if (typeof body !== 'string') return body instanceof URLSearchParams ? sizeOf(`${body}`) : 0;
   // No character takes less than a byte.
-  return body.length > MOST_BYTES ? body.length : new TextEncoder().encode(body).length;
+  return body.length > MAX_BYTES ? body.length : new TextEncoder().encode(body).length;
 }

@@ -27,7 +27,7 @@ const NOT_THERE =
 const ANSWERED_ELSEWHERE = { role: 'follower', engine: 'indexeddb', version: VERSION } as const;
 
 /** Like `fetch`, which follows no more (Fetch, 4.4). */
-const MOST_REDIRECTS = 20;
+const MAX_REDIRECTS = 20;
 
 export class PageClient extends EventTarget {
   readonly base: string;
@@ -240,14 +240,14 @@ export class PageClient extends EventTarget {
     if (isKeepaliveWrite(address, input, init, this.base)) return this.#keepalive.fetch(address, input, init);
     const outgoing = toOutgoing(address, input, init);
     let request = outgoing instanceof Promise ? await outgoing : outgoing;
-    for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
       const answer = await this.#handle(request);
       const next = nextOf(request, answer);
       if (!next) return this.#respond(request, answer, redirects > 0);
       if (!next.url.startsWith(this.base)) return this.#network(next.url, { method: next.method });
       request = next;
     }
-    throw new TypeError(`${address} redirects more than ${MOST_REDIRECTS} times`);
+    throw new TypeError(`${address} redirects more than ${MAX_REDIRECTS} times`);
   };
 
   #handle(request: Outgoing): Promise<WireResponse> {

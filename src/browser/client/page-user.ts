@@ -1,6 +1,6 @@
 /**
- * One call's use of the service of its base. Several may share the service, as when React's StrictMode starts, closes and starts
- * again: each closes its own use, and the service ends with the last one.
+ * The handle returned by one call of `start()`. The handles of a base share one service, as when React's StrictMode starts, closes and starts
+ * again: each closes its own handle, and the service ends with the last one.
  */
 import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
 import type { PageClient } from './page-client.ts';
@@ -40,7 +40,7 @@ export class PageUser extends EventTarget implements Settee {
       await this.close();
       throw error;
     }
-    // A browser that asks the user answers when the user does.
+    // The browser may ask the user, and waits for the answer.
     if (persist) void this.persist().catch(() => {});
     return this;
   }
@@ -82,7 +82,7 @@ export class PageUser extends EventTarget implements Settee {
     if (this.#closed) throw closed();
   }
 
-  /** A caller that waits for `opened` has a turn first, to add a listener. */
+  /** A caller that waits for `opened` gets a turn before the event, to add a listener. */
   readonly #announceUpdate = (): void => {
     const announce = () => this.dispatchEvent(new Event('update'));
     void this.opened.then(

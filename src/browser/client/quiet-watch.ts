@@ -3,7 +3,7 @@ import { pause } from '../../base/shared/clock.ts';
 /** This long without a call is quiet. */
 const QUIET_MS = 100;
 /** A page that is never quiet waits no longer than this. */
-const MOST_MS = 2_000;
+const MAX_MS = 2_000;
 /** How often it checks while calls are in progress. */
 const LOOK_MS = 25;
 
@@ -35,7 +35,7 @@ export class QuietWatch {
       const now = this.#now();
       const left = QUIET_MS - (now - this.#lastAt);
       const isQuiet = this.#underWay === 0 && left <= 0;
-      if (isQuiet || now - begun >= MOST_MS) return;
+      if (isQuiet || now - begun >= MAX_MS) return;
       await pause(this.#underWay > 0 ? LOOK_MS : Math.max(1, left));
     }
   }

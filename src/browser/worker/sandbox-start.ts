@@ -8,7 +8,7 @@ import { integerSetting, sandboxMemoryBytes } from '../../base/system/config.ts'
 import type { Config } from '../../base/system/contract.ts';
 import type { ToWorker } from '../../queries/sandbox/execution/wire.ts';
 import { GUARDED_SECTION, parseGuardedNames } from '../../queries/sandbox/isolates/guarded-names.ts';
-import { MOST_ISOLATES, shareMemory } from '../../queries/sandbox/isolates/memory-shares.ts';
+import { MAX_ISOLATES, shareMemory } from '../../queries/sandbox/isolates/memory-shares.ts';
 import type { CompiledWasm } from '../../queries/sandbox/isolates/quickjs-instance.ts';
 import type { SandboxPort } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 import { scriptAddress } from '../bridge/script-address.ts';
@@ -39,7 +39,7 @@ export class SandboxStart {
     try {
       const count = sandboxCount(config);
       if (count === 0) return;
-      const limits = { maxIsolates: MOST_ISOLATES, memory: shareMemory(sandboxMemoryBytes(config), count).worker };
+      const limits = { maxIsolates: MAX_ISOLATES, memory: shareMemory(sandboxMemoryBytes(config), count).worker };
       const worker = new FirstWorker(this.#create(), () => {
         this.#begun = undefined;
       });

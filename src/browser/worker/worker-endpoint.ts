@@ -6,7 +6,7 @@
  *                              └── none does ──► closed, and open() rejects with the reason
  *
  * Requests that come before `open` or after `close` are answered with 503. While it is open the worker also takes part in the election of the
- * owner (`storage-owner.ts`), so that it becomes the owner when that one goes.
+ * owner (`storage-owner.ts`), so that it can become the owner when the current one exits.
  */
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -40,7 +40,7 @@ import type { NetworkEvents } from './network-watch.ts';
 import { DRAIN_MS, StorageOwner } from './storage-owner.ts';
 
 /**
- * Explains to the developer why no core can be opened. Settee's own errors say so themselves: those of the storage, and plain ones. For an error
+ * Explains to the developer why no core can be opened. Settee's own errors explain themselves: those of the storage, and plain ones. For an error
  * of the browser this names the likeliest cause, since its message is as short as "The request was denied".
  */
 export function explainOpeningFailure(failure: unknown): Error {
@@ -183,7 +183,7 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
   const { settings, logLevel } = options;
   const log = createConsoleLog(logLevel);
   const keepAlive = (): void => {
-    fetchFromServiceWorker(instance.base);
+    pingServiceWorker(instance.base);
     sendAlive?.({ type: 'SETTEE_ALIVE', base: instance.base });
   };
   const { base } = instance;
@@ -210,7 +210,7 @@ function createService(host: WorkerHost, options: WorkerOptions): Service {
  * Fetches an address that the service worker answers itself, since an event keeps it alive. In Firefox this occasionally fails to reach it
  * from a worker that began before the service worker took control, so that the page also forwards a message.
  */
-function fetchFromServiceWorker(base: string): void {
+function pingServiceWorker(base: string): void {
   fetch(`${base}_settee/alive`, { mode: 'no-cors', cache: 'no-store' }).catch(() => {});
 }
 

@@ -286,20 +286,20 @@ function byName([left]: readonly [string, string], [right]: readonly [string, st
 
 /** A file of lines can't hold a line break, and none of these characters means anything in a setting. */
 const CONTROLS = /\p{Cc}|\p{Cs}/u;
-const LONGEST_NAME = 1_024;
-const LONGEST_VALUE = 65_536;
+const MAX_NAME_LENGTH = 1_024;
+const MAX_VALUE_LENGTH = 65_536;
 
 function checkText(section: string, key: string, value: string): void {
   for (const name of [section, key]) {
     if (name === '')
       throw new DatabaseError('bad_request', 'A setting must have the name of a section and the name of a key.');
-    if (CONTROLS.test(name) || name.length > LONGEST_NAME) {
-      const reason = `Names of settings have at most ${LONGEST_NAME} characters, and no line breaks or other control characters.`;
+    if (CONTROLS.test(name) || name.length > MAX_NAME_LENGTH) {
+      const reason = `Names of settings have at most ${MAX_NAME_LENGTH} characters, and no line breaks or other control characters.`;
       throw new DatabaseError('bad_request', reason);
     }
   }
-  if (CONTROLS.test(value) || value.length > LONGEST_VALUE) {
-    const reason = `The value of ${section}/${key} can't be stored: it must have at most ${LONGEST_VALUE} characters, and no line breaks or other control characters.`;
+  if (CONTROLS.test(value) || value.length > MAX_VALUE_LENGTH) {
+    const reason = `The value of ${section}/${key} can't be stored: it must have at most ${MAX_VALUE_LENGTH} characters, and no line breaks or other control characters.`;
     throw new DatabaseError('bad_request', reason);
   }
 }

@@ -6,7 +6,7 @@
 import { UUID_ALGORITHMS } from '../../base/system/config.ts';
 import type { Config, Settings } from '../../base/system/contract.ts';
 import * as checks from './setting-checks.ts';
-import { type Check, choice, LONGEST_MS, whole } from './setting-checks.ts';
+import { type Check, choice, MAX_MS, whole } from './setting-checks.ts';
 
 interface Known {
   /** Undefined: unset by default. */
@@ -27,7 +27,7 @@ function number(value: string, check = whole()): Known {
 
 /** For a timer. */
 function milliseconds(value: string, least = 1): Known {
-  return number(value, whole({ least, most: LONGEST_MS }));
+  return number(value, whole({ least, most: MAX_MS }));
 }
 
 /** A maximum number, in total or at a time. */
@@ -36,14 +36,14 @@ function count(value: string, most: number, least = 1): Known {
 }
 
 /** The bytes of a request that corrects the setting itself. */
-const LEAST_DOCUMENT = 20;
+const MIN_DOCUMENT = 20;
 /** The address that corrects the setting itself must not be too long, even below a node and a base path. */
-const LEAST_URI = 100;
+const MIN_URI = 100;
 const MIB = 1_048_576;
 
 const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   svc: {
-    max_document_size: number('67108864', whole({ least: LEAST_DOCUMENT })),
+    max_document_size: number('67108864', whole({ least: MIN_DOCUMENT })),
     max_selector_steps: number('1000000000', whole({ least: 1, mayBeUnlimited: true })),
     max_attachment_chunk_size: number('4294967296', whole({ mayBeUnlimited: true })),
     max_dbs_open: number('100'),
@@ -73,7 +73,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     max_bytes_in_flight: number('268435456', whole({ least: MIB / 4 })),
     max_connections: number('2048'),
     min_body_rate: number('500', whole({ most: 1_000_000 })),
-    max_uri_length: { check: whole({ least: LEAST_URI, mayBeEmpty: true }) },
+    max_uri_length: { check: whole({ least: MIN_URI, mayBeEmpty: true }) },
     secure_rewrites: flag('true'),
     trusted_proxies: { check: checks.addresses },
     vhost_global_handlers: { value: '_utils, _uuids, _session, _oauth, _users' },
@@ -98,7 +98,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     require_valid_user_except_for_up: flag('false'),
     same_site: { value: 'lax', check: choice('lax', 'strict', 'none') },
     secret: {},
-    timeout: count('600', LONGEST_MS),
+    timeout: count('600', MAX_MS),
     x_auth_roles: { value: 'X-Auth-Svc-Roles', check: checks.headerName },
     x_auth_token: { value: 'X-Auth-Svc-Token', check: checks.headerName },
     x_auth_username: { value: 'X-Auth-Svc-UserName', check: checks.headerName },
@@ -110,7 +110,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     credentials: { value: 'false', check: checks.sharing },
     methods: { check: checks.tokens },
     headers: { check: checks.tokens },
-    max_age: count('12345', LONGEST_MS, 0),
+    max_age: count('12345', MAX_MS, 0),
   },
   ssl: { cert_file: {}, key_file: {} },
   csp: {

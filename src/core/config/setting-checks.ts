@@ -5,7 +5,7 @@ import {
   authenticationHandlers,
   choiceSetting,
   integerSetting,
-  LEAST_SANDBOX_BYTES,
+  MIN_SANDBOX_BYTES,
   NO_LIMIT,
   whitelistSetting,
 } from '../../base/system/config.ts';
@@ -17,7 +17,7 @@ import { requiredClaims } from '../../base/system/token-claims.ts';
 export type Check = (config: Config, section: string, key: string) => unknown;
 
 /** The longest timer of hosts: a longer one would end at once. */
-export const LONGEST_MS = 2_147_483_647;
+export const MAX_MS = 2_147_483_647;
 
 interface Bounds {
   readonly least?: number;
@@ -109,8 +109,8 @@ export const sharing: Check = (config, section) => {
 
 const AUTH = 'svc_httpd_auth';
 /** Otherwise a password would take minutes, and block a thread. Users may send hashes of their own, as slow as the settings permit. */
-const MOST_ITERATIONS = 10_000_000;
-const iterationCount = whole({ least: 1, most: MOST_ITERATIONS });
+const MAX_ITERATIONS = 10_000_000;
+const iterationCount = whole({ least: 1, most: MAX_ITERATIONS });
 
 /** Each bounds the others: a user whose password was hashed with more or fewer iterations than permitted could not log in. */
 export const iterations: Check = (config, section, key) => {
@@ -127,14 +127,14 @@ export const handlers: Check = authenticationHandlers;
 export const whitelist: Check = whitelistSetting;
 export const addresses: Check = addressListSetting;
 export const sandboxMemory: Check = (config, section, key) => {
-  whole({ least: LEAST_SANDBOX_BYTES })(config, section, key);
+  whole({ least: MIN_SANDBOX_BYTES })(config, section, key);
 };
 export const level: Check = logLevel;
 export const claims: Check = requiredClaims;
 
 /** Each bounds the other. */
 export const ratesAndWindows: Check = (config) => {
-  whole({ least: 1, most: LONGEST_MS })(config, 'stats', 'rate');
+  whole({ least: 1, most: MAX_MS })(config, 'stats', 'rate');
   sampleWindows(config);
 };
 

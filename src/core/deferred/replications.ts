@@ -12,7 +12,7 @@ import type { DeferredCode, OwnedReplicatorPart } from './contract.ts';
 import { Deferred } from './deferred.ts';
 
 /** How long replications may take to end: their peers may not respond any more. */
-const LONGEST_END_MS = 5_000;
+const MAX_END_MS = 5_000;
 /** The wait before requested replications that could not begin are retried. */
 const RESUME_AGAIN_MS = 10_000;
 
@@ -137,7 +137,7 @@ export class Replications {
   close(): Promise<void> {
     this.#stopResuming?.();
     this.#stopListening?.();
-    this.#closing ??= within(LONGEST_END_MS, this.#part.close());
+    this.#closing ??= within(MAX_END_MS, this.#part.close());
     return this.#closing;
   }
 }

@@ -1,8 +1,8 @@
-/** Takes in the attachments of one request: while small ones are being written to the file, the next one is read. */
+/** Stores the attachments of one request: while small ones are being written to the file, the next one is read. */
 import type { StoredUpload } from './intake.ts';
 
-/** Each attachment waits for a commit, which many can share. */
-const MOST_AT_ONCE = 64;
+/** Uploads in progress at once: each waits for a commit, which many can share. */
+const MAX_AT_ONCE = 64;
 /** Larger attachments go one by one, so that no more than a megabyte is held. */
 const SMALL_BYTES = 16_384;
 
@@ -32,7 +32,7 @@ export class Intakes<K> {
     this.#underWay.add(done);
     await Promise.race([isRead, taken]);
     if (read.bytes > SMALL_BYTES) await taken;
-    else if (this.#underWay.size >= MOST_AT_ONCE) await Promise.race(this.#underWay);
+    else if (this.#underWay.size >= MAX_AT_ONCE) await Promise.race(this.#underWay);
   }
 
   /** Returns the uploads that were added, when all are stored. Fails if one failed. */

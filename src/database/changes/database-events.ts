@@ -116,7 +116,7 @@ async function noteInTurns(watches: readonly WaitingWatch[]): Promise<void> {
 }
 
 /** A reader that falls this far behind is no longer served: the feed ends, and the reader has to check the state itself. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 export class WaitingDatabaseEvents implements DatabaseEventFeed {
   /** The events that were not taken yet, oldest first. */
@@ -154,7 +154,7 @@ export class WaitingDatabaseEvents implements DatabaseEventFeed {
       this.#changed.delete(event.name);
     }
     this.#waiting.push(event);
-    if (this.#waiting.length >= MOST_WAITING) this.close();
+    if (this.#waiting.length >= MAX_WAITING) this.close();
     this.#wake?.();
   }
 

@@ -31,11 +31,11 @@ export class NewestChanges {
   }
 }
 
-const MOST_LOOKUPS = 100;
+const MAX_LOOKUPS = 100;
 
 /** Whether looking up that many documents is less work than walking over that many changes. */
 export function areFew(ids: readonly DocId[], changes: number): boolean {
-  return ids.length <= MOST_LOOKUPS && ids.length < changes;
+  return ids.length <= MAX_LOOKUPS && ids.length < changes;
 }
 
 /** Returns the changes in the order of their sequence numbers. */

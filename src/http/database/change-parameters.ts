@@ -29,7 +29,7 @@ const KINDS: readonly FeedKind[] = ['normal', 'longpoll', 'continuous', 'eventso
 const LASTS = { normal: 'once', longpoll: 'first', continuous: 'on', eventsource: 'on' } as const;
 const DEFAULT_MS = 60_000;
 /** More frequent heartbeats would be of no use. */
-const LEAST_HEARTBEAT_MS = 10;
+const MIN_HEARTBEAT_MS = 10;
 
 /** Fails with `bad_request`. */
 export function readChangeParameters(context: Context): ChangeParameters {
@@ -101,7 +101,7 @@ function readStyle(text = 'main_only'): boolean {
 function readHeartbeat(text: string | undefined): number | undefined {
   if (text === undefined || text === 'false') return undefined;
   if (text === 'true') return DEFAULT_MS;
-  return Math.max(LEAST_HEARTBEAT_MS, readInteger('heartbeat', text, 'true, false, or a number of milliseconds'));
+  return Math.max(MIN_HEARTBEAT_MS, readInteger('heartbeat', text, 'true, false, or a number of milliseconds'));
 }
 
 function readTimeout({ services }: Context, text: string | undefined): number {

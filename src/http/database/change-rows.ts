@@ -4,7 +4,7 @@ import { must } from '../../base/shared/assert.ts';
 import type { SelectedChange } from '../../database/changes/contract.ts';
 import type { DocumentRecord, Snapshot } from '../../database/store/contract.ts';
 import { byBytes, readAgain } from '../documents/lists/body-batches.ts';
-import { MOST_ATTACHED_BYTES } from '../documents/lists/document-list.ts';
+import { MAX_ATTACHED_BYTES } from '../documents/lists/document-list.ts';
 import { CONFLICTS_ALONE, documentText, metaOf } from '../shown/document-rendering.ts';
 import {
   isLong,
@@ -84,7 +84,7 @@ export class ChangeRows {
     this.isInside = true;
     yield* rowStart(change);
     yield ',"doc":';
-    yield* shownPieces(snapshot, shown, MOST_ATTACHED_BYTES);
+    yield* shownPieces(snapshot, shown, MAX_ATTACHED_BYTES);
     yield '}';
     this.isInside = false;
   }

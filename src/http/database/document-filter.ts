@@ -15,7 +15,7 @@ type PassAll = (documents: readonly string[]) => MaybePromise<readonly boolean[]
 /** The members that describe other revisions. */
 const SHOWN: MetaFlags = { revs: true, revsInfo: false, conflicts: true, deletedConflicts: false, localSeq: false };
 /** How many documents are looked at in one go at most: a function call blocks the thread. */
-const MOST_DOCUMENTS = 100;
+const MAX_DOCUMENTS = 100;
 
 /** A filter that looks at documents: at the winner's or, with `allLeaves`, at that of each leaf, and then lists only the leaves that pass. */
 export function documentFilter(passAll: PassAll, allLeaves: boolean): ChangeFilter {
@@ -59,7 +59,7 @@ async function* leafBatches(
   for await (const records of snapshot.documentBatches(rows.map(({ id }) => id))) {
     let batch: Leaf[] = [];
     for (const leaf of leavesOf(rows.slice(from, from + records.length), records, allLeaves)) {
-      if (batch.push(leaf) < MOST_DOCUMENTS) continue;
+      if (batch.push(leaf) < MAX_DOCUMENTS) continue;
       yield* byBytes(batch, shownBytes);
       batch = [];
     }

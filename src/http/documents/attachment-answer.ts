@@ -19,7 +19,7 @@ interface ByteRange {
 }
 
 /** A request for more parts than this gets the whole. */
-const MOST_RANGES = 9;
+const MAX_RANGES = 9;
 const HEADER = /^bytes\s*=\s*(.*)$/i;
 const RANGE = /^(\d*)\s*-\s*(\d*)$/;
 
@@ -30,7 +30,7 @@ const RANGE = /^(\d*)\s*-\s*(\d*)$/;
  */
 function parseRanges(header: string | undefined, length: number): readonly ByteRange[] | undefined {
   const list = HEADER.exec(header?.trim() ?? '')?.[1]?.split(',');
-  if (list === undefined || list.length > MOST_RANGES) return undefined;
+  if (list === undefined || list.length > MAX_RANGES) return undefined;
   const ranges: ByteRange[] = [];
   for (const part of list) {
     const [, from, to] = RANGE.exec(part.trim()) ?? [];
@@ -60,7 +60,7 @@ function between(first: number, last: number, length: number): ByteRange | undef
 /** Bytes read ahead of a slow reader, in addition to what every stream holds. */
 const READ_AHEAD_BYTES = 786_432;
 /** How often one request may inflate a compressed attachment. If its ranges need more passes, the response is the whole. */
-const MOST_PASSES = 3;
+const MAX_PASSES = 3;
 
 /** Takes over the reader: releases it when the response has been read, or at once if it has no body. */
 export function attachmentAnswer(context: Context, attachment: StoredAttachment, reader: AttachmentReader): Answer {
@@ -115,7 +115,7 @@ class AttachmentAnswer {
     const ifRange = this.#context.header('if-range')?.trim();
     if (this.#context.isHead || (ifRange !== undefined && !this.#tagsOfPlain.includes(ifRange))) return undefined;
     const ranges = parseRanges(this.#context.header('range'), this.#length);
-    return ranges !== undefined && this.#isEncoded && passesOf(ranges) > MOST_PASSES ? undefined : ranges;
+    return ranges !== undefined && this.#isEncoded && passesOf(ranges) > MAX_PASSES ? undefined : ranges;
   }
 
   /** Length of the plain bytes, which ranges refer to. */

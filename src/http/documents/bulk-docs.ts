@@ -89,10 +89,10 @@ function toWrite(context: Context, document: IncomingDocument, newEdits: boolean
 }
 
 /** How many characters of a malformed `_rev` a row repeats. No revision is longer. */
-const LONGEST_REPEATED = 200;
+const MAX_REPEATED_LENGTH = 200;
 
 function refusedRev(id: string, { text }: BadRev): RefusedRow {
-  const rev = text.length > LONGEST_REPEATED ? `${text.slice(0, LONGEST_REPEATED)}…` : text;
+  const rev = text.length > MAX_REPEATED_LENGTH ? `${text.slice(0, MAX_REPEATED_LENGTH)}…` : text;
   const where = `the _rev of document ${JSON.stringify(id)} is ${JSON.stringify(rev)}`;
   const reason = `Invalid rev format: ${where}. Send the revision as the database returned it.`;
   // Created only when it is shown: an error takes a kilobyte, and a request may have a hundred thousand such documents.

@@ -233,14 +233,14 @@ export function foreignRev(id: string, { rev }: { readonly rev: RevId | undefine
 }
 
 /** Generations above this are reserved for edits: after the very last one, no one could change or delete a document. */
-const MOST_REPLICATED = 2 ** 52;
+const MAX_REPLICATED = 2 ** 52;
 const FEWER_DIGITS = 15;
 
 /** Finds a replicated revision whose generation leaves no room for that many edits. */
 export function farRev(rev: RevId | undefined): BadRev | undefined {
-  if (rev === undefined || rev.indexOf('-') <= FEWER_DIGITS || toRevision(rev).generation <= MOST_REPLICATED)
+  if (rev === undefined || rev.indexOf('-') <= FEWER_DIGITS || toRevision(rev).generation <= MAX_REPLICATED)
     return undefined;
-  const reason = `The revision's generation is greater than ${MOST_REPLICATED}, which leaves too few generations for later edits. Nothing was written for it.`;
+  const reason = `The revision's generation is greater than ${MAX_REPLICATED}, which leaves too few generations for later edits. Nothing was written for it.`;
   return { text: rev, error: new DatabaseError('bad_request', reason) };
 }
 

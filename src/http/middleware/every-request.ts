@@ -10,7 +10,7 @@ import { VERSION } from '../../base/system/version.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { withHeader } from '../response/responses.ts';
 
-const LONGEST = 1_024;
+const MAX_LENGTH = 1_024;
 const PLAIN = /^[\w.:%@+-]{2,128}$|^\w$/;
 
 /**
@@ -22,12 +22,12 @@ function requestEntry(context: Context, { status }: Answer, ms: number): string 
   const { name } = context.user;
   const path = url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   const address = context.clientAddress;
-  return `${address === '' ? '-' : plain(address)} ${name === null ? '-' : plain(name)} ${method.slice(0, LONGEST)} ${path.slice(0, LONGEST)} ${status} ${ms.toFixed(1)} ms`;
+  return `${address === '' ? '-' : plain(address)} ${name === null ? '-' : plain(name)} ${method.slice(0, MAX_LENGTH)} ${path.slice(0, MAX_LENGTH)} ${status} ${ms.toFixed(1)} ms`;
 }
 
 /** Quotes what could be mistaken for more than a name or an address. */
 function plain(text: string): string {
-  return PLAIN.test(text) ? text : JSON.stringify(text.slice(0, LONGEST));
+  return PLAIN.test(text) ? text : JSON.stringify(text.slice(0, MAX_LENGTH));
 }
 
 /** Counts and logs requests and responses, except the service's own. `next` answers failures, too. */

@@ -1,6 +1,6 @@
 /**
- * Ends what a request holds: bytes in flight are given back with its response or, if that is a stream, when it was read or given up;
- * the sender of a body that is not read stops. A stream whose reader loses the right to it breaks off
+ * Releases the memory accounted to a request: with its response or, if that is a stream, when it has been read or cancelled;
+ * the sender of a body that is not read stops. A stream whose reader loses the right to it ends
  * (docs/http/accounts.md#rights-that-end).
  */
 
@@ -25,10 +25,10 @@ const CHUNK_BYTES = 262_144;
 const MEMORY_PER_BYTE = 2;
 
 /**
- * Counts responses until their clients have them. A response that is not small waits while the memory is used up, until slow readers have given
- * way; after that it fails with `too_busy`.
+ * Counts responses until their clients have them. A response that is not small waits while the memory is used up, until slow readers are cut
+ * off; after that it fails with `too_busy`.
  */
-export function countAnswers(next: Handler): Handler {
+export function accountForResponses(next: Handler): Handler {
   return (context) =>
     whenReady(next(context), (answer) => {
       const { body } = answer;
@@ -78,7 +78,7 @@ class CountedStream implements ByteStream {
   readonly #stream: ByteStream;
   readonly #context: Context;
   readonly #isCounted: boolean;
-  /** What the last chunk counts. */
+  /** Bytes accounted for the last chunk. */
   #chunkBytes = 0;
 
   constructor(stream: ByteStream, context: Context) {
@@ -93,7 +93,7 @@ class CountedStream implements ByteStream {
     return this.#next(() => this.#stream.pull());
   }
 
-  /** A slow reader gives way to others that wait for the memory that it holds. */
+  /** A slow reader is cut off when others wait for the memory that it holds. */
   onBreak(act: () => void): void {
     this.#stream.onBreak?.(act);
     this.#context.memory.giveWay = act;

@@ -118,7 +118,7 @@ async function* entries(context: Context, snapshot: Snapshot, docs: readonly unk
 }
 
 /** Maximum number of entries that are looked up together. */
-const MOST_TOGETHER = 4_096;
+const MAX_TOGETHER = 4_096;
 
 /** Yields an id for each document. `asked` gets the entries that name revisions of it, or the one that names none. */
 function* idsOf(docs: readonly unknown[], asked: (readonly Asked[])[]): Iterable<DocId | undefined> {
@@ -127,7 +127,7 @@ function* idsOf(docs: readonly unknown[], asked: (readonly Asked[])[]): Iterable
     const one = readEntry(docs[at]);
     together.push(one);
     const { id, rev, refused } = one;
-    const mayGoOn = refused === undefined && rev !== undefined && together.length < MOST_TOGETHER;
+    const mayGoOn = refused === undefined && rev !== undefined && together.length < MAX_TOGETHER;
     if (mayGoOn && namesRevisionOf(docs[at + 1], id)) continue;
     asked.push(together);
     together = [];

@@ -6,7 +6,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Survey } from '../../base/json/survey.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import { MOST_ATTACHMENTS, tooManyAttachments } from '../../database/documents/incoming/incoming-attachment.ts';
+import { MAX_ATTACHMENTS, tooManyAttachments } from '../../database/documents/incoming/incoming-attachment.ts';
 import type { Context } from './context.ts';
 
 /** Bytes of memory for what is built from values, in addition to the values themselves. */
@@ -58,7 +58,7 @@ const MEMORY_OF_EACH = 4_096;
  */
 export function holdAttachments(context: Context, before: number, more: number): MaybePromise<void> {
   const after = before + more;
-  if (after > MOST_ATTACHMENTS) throw tooManyAttachments();
+  if (after > MAX_ATTACHMENTS) throw tooManyAttachments();
   const counted = Math.max(FREE, after) - Math.max(FREE, before);
   if (counted > 0) return context.holdBytes(counted * MEMORY_OF_EACH);
 }

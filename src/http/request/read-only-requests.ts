@@ -10,7 +10,7 @@ const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
 /** Methods that read or write depending on the path. */
 const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
 
-/** POSTs that only read, by the paths of their rows in `http/routing/routes.ts`. */
+/** POSTs that only read, by the paths of their rows in `http/routes.ts`. */
 export const READ_ONLY_POSTS: Readonly<Record<'server' | 'database' | 'design', readonly string[]>> = {
   server: ['_dbs_info'],
   database: [

@@ -1,5 +1,5 @@
 /**
- * Prevents a response made by strangers from acting as a page of the service's origin (docs/http/answers.md#sandboxed-answers): with its scripts
+ * Prevents a response with untrusted content from acting as a page of the service's origin (docs/http/answers.md#sandboxed-answers): with its scripts
  * and forms it could do whatever the person who opens it may do.
  */
 import { booleanSetting } from '../../base/system/config.ts';
@@ -10,7 +10,7 @@ import { withHeader } from './responses.ts';
 const POLICY = 'content-security-policy';
 const RESOURCE_POLICY = 'cross-origin-resource-policy';
 /** Headers that apply to the whole origin, beyond this one response. */
-const OF_ORIGIN = [
+const ORIGIN_WIDE_HEADERS = [
   'accept-ch',
   'alt-svc',
   'clear-site-data',
@@ -25,18 +25,18 @@ const FOR_PROXIES = /^(?:x-accel-|x-sendfile|x-lighttpd-send-|x-reproxy-)/;
 const SESSION = /\bAuthSession\s*=/i;
 
 /** Types that are only displayed, and that browsers treat as nothing else: their types are never guessed. */
-const SHOWN_ALONE = /^(?:image|audio|video|font)\//i;
+const INERT_TYPES = /^(?:image|audio|video|font)\//i;
 
 /**
- * Added to a policy that the response has: both apply then. Omits headers that would act for the whole origin, or as a user's session.
+ * The policy is added to one that the response has: browsers enforce both. Omits headers that would act for the whole origin, or as a user's session.
  * Pages of other origins, including those on another port of the host, can't run it as a script, or use it as a style sheet.
  */
 export function sandboxed(answer: Answer, config: Config, kind: 'attachments' | 'showlist'): Answer {
   for (const name of Object.keys(answer.headers)) if (FOR_PROXIES.test(name)) delete answer.headers[name];
   delete answer.headers[RESOURCE_POLICY];
-  if (!SHOWN_ALONE.test(answer.headers['content-type'] ?? '')) withHeader(answer, RESOURCE_POLICY, 'same-origin');
+  if (!INERT_TYPES.test(answer.headers['content-type'] ?? '')) withHeader(answer, RESOURCE_POLICY, 'same-origin');
   if (!booleanSetting(config, 'csp', `${kind}_enable`)) return answer;
-  for (const name of OF_ORIGIN) delete answer.headers[name];
+  for (const name of ORIGIN_WIDE_HEADERS) delete answer.headers[name];
   if (SESSION.test(answer.headers['set-cookie'] ?? '')) delete answer.headers['set-cookie'];
   const policy = config.get('csp', `${kind}_header_value`) || 'sandbox';
   const own = answer.headers[POLICY];

@@ -8,8 +8,8 @@ import { textAnswer, withHeader } from '../response/responses.ts';
 
 const KINDS = ['longpoll', 'continuous', 'eventsource'];
 const DEFAULT_SECONDS = 60;
-/** A day: platform timers are limited to some weeks. */
-const MOST_SECONDS = 86_400;
+/** A day: a platform's timers overflow after 24.8 days (2^31 ms). */
+const MAX_SECONDS = 86_400;
 
 export function getDatabaseEvents(context: Context): Answer {
   const { query, services } = context;
@@ -18,20 +18,20 @@ export function getDatabaseEvents(context: Context): Answer {
     throw new DatabaseError('bad_request', `feed is "${kind}"; it must be longpoll, continuous or eventsource.`);
   }
   const timeoutMs = 1_000 * readSeconds(query.get('timeout') ?? String(DEFAULT_SECONDS));
-  const isAlive = kind !== 'longpoll' && query.get('heartbeat') !== 'false';
+  const sendsHeartbeats = kind !== 'longpoll' && query.get('heartbeat') !== 'false';
   const answer = textAnswer(context, 200, null);
   if (kind === 'eventsource') {
     withHeader(withHeader(answer, 'content-type', 'text/event-stream'), 'cache-control', 'no-cache');
   }
   if (context.isHead) return answer;
   const feed = services.feeds.openDatabases();
-  const pieces = kind === 'longpoll' ? firstEvent(feed, timeoutMs) : allEvents(feed, kind, timeoutMs, isAlive);
+  const pieces = kind === 'longpoll' ? firstEvent(feed, timeoutMs) : allEvents(feed, kind, timeoutMs, sendsHeartbeats);
   return { ...answer, body: new LiveBody({ pieces, heartbeatMs: undefined, close: () => feed.close() }, context) };
 }
 
 function readSeconds(text: string): number {
   const seconds = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds > 0) return Math.min(seconds, MOST_SECONDS);
+  if (seconds > 0) return Math.min(seconds, MAX_SECONDS);
   throw new DatabaseError('bad_request', `timeout is "${text}"; it must be a number of seconds.`);
 }
 
@@ -49,13 +49,13 @@ async function* allEvents(
   feed: DatabaseEventFeed,
   kind: string,
   timeoutMs: number,
-  isAlive: boolean,
+  sendsHeartbeats: boolean,
 ): AsyncGenerator<string, void, void> {
   try {
     for (;;) {
       yield WAITS;
       const event = await feed.next(timeoutMs);
-      if (event === 'ended' || (event === 'timeout' && !isAlive)) return;
+      if (event === 'ended' || (event === 'timeout' && !sendsHeartbeats)) return;
       if (event === 'timeout') yield '\n';
       else yield kind === 'eventsource' ? `data: ${eventText(event)}\n\n` : `${eventText(event)}\n`;
     }

@@ -39,8 +39,8 @@ export const CONFLICTS_ALONE: MetaFlags = {
 };
 
 /**
- * The flags for one of many leaves in a response. Only the winner names the others: naming all others at each leaf would be
- * quadratic in their number.
+ * The flags for one of several leaves in a response. Only the winner lists `_conflicts`: if each leaf listed all others, the
+ * size would be quadratic in their number.
  */
 export function flagsAmongLeaves({ leaves }: DocumentRecord, node: StoredNode, flags: MetaFlags): MetaFlags {
   if (node === leaves[0] || !(flags.conflicts || flags.deletedConflicts)) return flags;
@@ -62,13 +62,13 @@ export function metaOf(record: DocumentRecord, node: StoredNode, flags: MetaFlag
   return metaText({
     revisions: flags.revs ? pathOf(node) : undefined,
     revsInfo: flags.revsInfo ? statusesOf(node) : undefined,
-    conflicts: flags.conflicts ? losersOf(record, false) : undefined,
-    deletedConflicts: flags.deletedConflicts ? losersOf(record, true) : undefined,
+    conflicts: flags.conflicts ? conflictIdsOf(record, false) : undefined,
+    deletedConflicts: flags.deletedConflicts ? conflictIdsOf(record, true) : undefined,
     localSeq: flags.localSeq ? record.seq : undefined,
   });
 }
 
-/** Whether a text with the members has any besides `_revisions`. */
+/** Whether the text with these members has any metadata other than `_revisions`. */
 export function hasOtherMeta({ leaves }: DocumentRecord, flags: MetaFlags): boolean {
   if (flags.revsInfo || flags.localSeq) return true;
   return leaves.some(({ deleted }, index) => index > 0 && (deleted ? flags.deletedConflicts : flags.conflicts));
@@ -102,14 +102,14 @@ export function* metaPieces(record: DocumentRecord, node: StoredNode, flags: Met
 
 function* loserPieces(name: string, { leaves }: DocumentRecord, deleted: boolean): Generator<string, void, void> {
   let before = `,"${name}":[`;
-  for (const piece of joined(losers(leaves, deleted), (leaf) => JSON.stringify(revOf(leaf)))) {
+  for (const piece of joined(conflictingLeaves(leaves, deleted), (leaf) => JSON.stringify(revOf(leaf)))) {
     yield before + piece;
     before = '';
   }
   if (before === '') yield ']';
 }
 
-function* losers(leaves: readonly StoredNode[], deleted: boolean): Generator<StoredNode, void, void> {
+function* conflictingLeaves(leaves: readonly StoredNode[], deleted: boolean): Generator<StoredNode, void, void> {
   for (const [index, leaf] of leaves.entries()) if (index > 0 && leaf.deleted === deleted) yield leaf;
 }
 
@@ -129,7 +129,7 @@ function* joined<T>(items: Iterable<T>, textOf: (item: T) => string): Generator<
 
 /** `_conflicts`, as `writeDocument` takes it; empty if there are none. */
 export function conflictsOf(record: DocumentRecord): string {
-  return metaText({ conflicts: losersOf(record, false) });
+  return metaText({ conflicts: conflictIdsOf(record, false) });
 }
 
 export function revOf({ generation, hash }: Revision): RevId {
@@ -137,7 +137,7 @@ export function revOf({ generation, hash }: Revision): RevId {
 }
 
 /** Leaves other than the winner. */
-function losersOf(record: DocumentRecord, deleted: boolean): RevId[] {
+function conflictIdsOf(record: DocumentRecord, deleted: boolean): RevId[] {
   return record.leaves
     .slice(1)
     .filter((leaf) => leaf.deleted === deleted)

@@ -37,7 +37,7 @@ export function isLong(shown: ShownRevision): boolean {
   return shown.node.body !== undefined && shownBytes(shown) > LONG_BYTES;
 }
 
-/** Returns the texts of revisions that are not long, in one pass over their bodies; undefined for a body that is not kept. */
+/** Returns the texts of revisions that are not long, in one pass over their bodies; undefined for a body that is no longer stored. */
 export async function shownTexts(snapshot: Snapshot, all: readonly ShownRevision[]): Promise<(string | undefined)[]> {
   const bodies = await snapshot.bodies(all.map(({ node }) => node));
   return all.map(({ record, node, meta }, index) => {
@@ -82,7 +82,7 @@ async function* bodyMembers(
   mostAttached: number,
 ): AsyncGenerator<string, void, void> {
   const { node, attachments: flags } = shown;
-  if (flags === undefined || !hasShownAttachments(shown)) return yield* behindOthers(snapshot.bodyPieces(node));
+  if (flags === undefined || !hasShownAttachments(shown)) return yield* asRemainingMembers(snapshot.bodyPieces(node));
   const { stubs, rest } = await bodyParts(snapshot.bodyPieces(node));
   const { attachments } = await runCooperatively(splitAttachments(stubs));
   if (flags.content) assertShowable(attachments, mostAttached);
@@ -102,7 +102,7 @@ export function hasShownAttachments({ node, attachments }: ShownRevision): boole
   return attachments !== undefined && node.body?.attachments !== undefined;
 }
 
-async function* behindOthers(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+async function* asRemainingMembers(pieces: AsyncIterable<string>): AsyncGenerator<string, void, void> {
   let isFirst = true;
   for await (const piece of pieces) {
     if (!isFirst) yield piece;
@@ -111,38 +111,39 @@ async function* behindOthers(pieces: AsyncIterable<string>): AsyncGenerator<stri
   }
 }
 
-interface BodyOptions {
-  /** The body as stored, up to the end of its attachments and closed there. */
+interface BodyParts {
+  /** The body as stored, up to the end of its attachments, with a closing brace added. */
   readonly stubs: string;
   /** What follows: from a comma on if there are other members, and up to the body's closing brace in any case. */
   readonly rest: AsyncIterable<string>;
 }
 
-async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyOptions> {
+async function bodyParts(pieces: AsyncIterable<string>): Promise<BodyParts> {
   const iterator = pieces[Symbol.asyncIterator]();
   const search = new EndOfAttachments();
   const timeSlice = new TimeSlice();
   let stubs = '';
   for (;;) {
     const step = await iterator.next();
-    if (step.done === true) return { stubs, rest: only('}') };
+    if (step.done === true) return { stubs, rest: singleText('}') };
     const text = step.value;
     // The first piece of a body is longer than the beginning of attachments.
     if (stubs === '' && !hasAttachments(text)) {
-      return { stubs: '{}', rest: behind(text === '{}' ? '}' : `,${text.slice(1)}`, iterator) };
+      return { stubs: '{}', rest: startingWith(text === '{}' ? '}' : `,${text.slice(1)}`, iterator) };
     }
     const end = search.in(text);
-    if (end !== undefined) return { stubs: `${stubs}${text.slice(0, end)}}`, rest: behind(text.slice(end), iterator) };
+    if (end !== undefined)
+      return { stubs: `${stubs}${text.slice(0, end)}}`, rest: startingWith(text.slice(end), iterator) };
     stubs += text;
     if (timeSlice.isDue) await timeSlice.rest();
   }
 }
 
-async function* only(text: string): AsyncGenerator<string, void, void> {
+async function* singleText(text: string): AsyncGenerator<string, void, void> {
   yield text;
 }
 
-async function* behind(text: string, iterator: AsyncIterator<string>): AsyncGenerator<string, void, void> {
+async function* startingWith(text: string, iterator: AsyncIterator<string>): AsyncGenerator<string, void, void> {
   try {
     yield text;
     for (let step = await iterator.next(); step.done !== true; step = await iterator.next()) yield step.value;

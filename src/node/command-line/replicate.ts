@@ -44,7 +44,7 @@ const NO_SERVICE = 'settee replicate';
 const MEMORY_BYTES = 536_870_912;
 const A_DAY_MS = 86_400_000;
 /** Refusals that are named; all are counted. */
-const MOST_REFUSED = '10000';
+const MAX_REFUSED = '10000';
 
 /**
  * Copies once, or until a signal. Resolves to true if everything was copied; refused documents are named on stderr.
@@ -53,7 +53,7 @@ const MOST_REFUSED = '10000';
  * the members are invalid, and with the replication's error.
  */
 export async function replicate(options: ReplicateOptions, host: ReplicateHost): Promise<boolean> {
-  const config = createConfig({ replicator: { max_refused: MOST_REFUSED } });
+  const config = createConfig({ replicator: { max_refused: MAX_REFUSED } });
   const settings = () => readReplicatorSettings(config);
   const replication = parse(options.members, settings().defaults);
   const proxies = new ProxiedFetches();

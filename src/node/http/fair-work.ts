@@ -38,7 +38,7 @@ interface Place {
 /** How often, while others wait, it looks which work takes long. */
 const LOOK_MS = 250;
 /** Work that was seen more often than this takes long. */
-const MOST_LOOKS = 2;
+const MAX_LOOKS = 2;
 
 /**
  * Carries out a limited amount of work of one kind at a time. Work beyond that waits: the owners of the work take turns, so that one owner
@@ -86,7 +86,7 @@ export class FairWork {
   #look(): void {
     for (const place of this.#underWay) {
       place.looks += 1;
-      if (place.looks > MOST_LOOKS) this.#underWay.delete(place);
+      if (place.looks > MAX_LOOKS) this.#underWay.delete(place);
     }
     this.#serve();
     this.#looking = this.#waiting.isEmpty ? undefined : setTimeout(() => this.#look(), LOOK_MS);

@@ -13,7 +13,7 @@ export interface OwnAddressesOptions {
 }
 
 /** A name that takes longer to resolve counts as another server's: the rules for the network then apply to it. */
-const LONGEST_LOOKUP_MS = 2_000;
+const MAX_LOOKUP_MS = 2_000;
 const LOCAL_NAME = /^(?:.+\.)?localhost$/;
 const LOOPBACK = ['127.0.0.0/8', '::1'].flatMap((text) => parseBlock(text) ?? []);
 const UNSPECIFIED = ['0.0.0.0', '::'].flatMap((text) => parseBlock(text) ?? []);
@@ -66,7 +66,7 @@ async function addressesOf(name: string): Promise<readonly IpAddress[]> {
   if (literal !== undefined) return [literal];
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<readonly { readonly address: string }[]>((resolve) => {
-    timer = setTimeout(() => resolve([]), LONGEST_LOOKUP_MS);
+    timer = setTimeout(() => resolve([]), MAX_LOOKUP_MS);
   });
   const found = lookup(name, { all: true }).catch(() => []);
   const addresses = await Promise.race([found, late]);

@@ -6,7 +6,7 @@ const loadUndici = () => import('undici');
 type Undici = Awaited<ReturnType<typeof loadUndici>>;
 
 /** Proxies whose connections are kept. More of them are rare, and then cost a connection for each request. */
-const MOST_AGENTS = 16;
+const MAX_AGENTS = 16;
 
 /** Whether this runtime can use proxies. Bun brings an `undici` of its own, which would connect without the proxy. */
 const canUseProxies = process.versions['bun'] === undefined;
@@ -39,7 +39,7 @@ export class ProxiedFetches {
     this.#agents.delete(proxy);
     this.#agents.set(proxy, agent);
     for (const [oldest, unused] of this.#agents) {
-      if (this.#agents.size <= MOST_AGENTS) break;
+      if (this.#agents.size <= MAX_AGENTS) break;
       this.#agents.delete(oldest);
       // Ends when its requests have ended.
       void unused.close();

@@ -13,7 +13,7 @@ const DEFAULT_FILES = 5;
 const SHARE_OF_CLIENTS = 1 / 4;
 const OWNER_ONLY = 0o600;
 /** UTF-16 units that may wait to be written. */
-const MOST_WAITING = 4_194_304;
+const MAX_WAITING = 4_194_304;
 
 interface OpenFile {
   readonly path: string;
@@ -45,7 +45,7 @@ export class LogFile {
     if (this.#path === undefined) return;
     if (isOfClient && this.#unitsOfClients > this.#mostBytes * SHARE_OF_CLIENTS) return;
     if (isOfClient) this.#unitsOfClients += entry.length;
-    if (this.#waitingUnits > MOST_WAITING) {
+    if (this.#waitingUnits > MAX_WAITING) {
       this.#dropped += 1;
       return;
     }

@@ -21,7 +21,7 @@ import { FairWork } from '../http/fair-work.ts';
 import { BuiltPages } from './page-files.ts';
 
 /** Responses whose first chunk is being produced: each may have read a quarter of a megabyte of documents for it. */
-const MOST_BEGINNINGS = 64;
+const MAX_BEGINNINGS = 64;
 
 /** The options of a core that depend on the platform, except its storage and its network. */
 export function createPlatform(config: Config, log: Log) {
@@ -35,7 +35,7 @@ export function createPlatform(config: Config, log: Log) {
     md5: findMd5(),
     gzip,
     pages: new BuiltPages(),
-    beginnings: new FairWork(MOST_BEGINNINGS),
+    beginnings: new FairWork(MAX_BEGINNINGS),
     deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),
   };
 }

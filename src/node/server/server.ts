@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { ByteBudget, LONGEST_WAIT_MS } from '../../base/shared/byte-budget.ts';
+import { ByteBudget, MAX_WAIT_MS } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainResponse } from '../../base/shared/message.ts';
 import { clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
@@ -141,7 +141,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   await home.take(config);
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
   // It outlives the core, which `_restart` reopens.
-  const bytesInFlight = new ByteBudget(0, LONGEST_WAIT_MS);
+  const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
   const openCore = async (settings: SettingsStore): Promise<Core> => {
     await home.guard?.follow(settings);
     return createCore({

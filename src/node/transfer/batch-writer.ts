@@ -1,4 +1,4 @@
-import { ABOUT_DOCUMENTS, ABOUT_ONE_DOCUMENT, Batch, sendInHalves } from '../../packages/transfer/bulk-writes.ts';
+import { ABOUT_DOCUMENTS, ABOUT_ONE_DOCUMENT, Batch, sendBisecting } from '../../packages/transfer/bulk-writes.ts';
 import { stringMember } from './document-text.ts';
 import { type Refusal, RefusalError, type RemoteDatabase } from './remote-database.ts';
 
@@ -91,7 +91,7 @@ export class BatchWriter {
 
   #write(documents: readonly InputDocument[]): Promise<void> {
     const { database, newEdits } = this.#options;
-    return sendInHalves(documents, {
+    return sendBisecting(documents, {
       send: async (some) => {
         const refused = await database.write(some, newEdits);
         this.written += some.length - refused.size;

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 
 /** How long it waits for the end of what it reads. */
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 export interface ShortAnswer {
   /** Only its beginning if it was longer, or did not end in time. */
@@ -53,7 +53,7 @@ export function shortMessage(message: IncomingMessage, options: ShortOptions): P
 async function read(source: Source, { longest, isBeginningOfUse = false }: ShortOptions): Promise<ShortAnswer> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const isLate = new Promise<'late'>((resolve) => {
-    if (isBeginningOfUse) timer = setTimeout(() => resolve('late'), LONGEST_WAIT_MS);
+    if (isBeginningOfUse) timer = setTimeout(() => resolve('late'), MAX_WAIT_MS);
   });
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -5,7 +5,7 @@ import { type Ask, queryOf, SetteeError } from './requests.ts';
 
 /** Between two requests of a failing feed: the first pause, and the longest. */
 const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
+const MAX_PAUSE_MS = 10_000;
 
 /** Batch after batch up to the last change; then, if it is live, each new change. Each request has a complete response, so none is read halfway. */
 export async function* followChanges<T>(ask: Ask, options: ChangesOptions<T>): AsyncGenerator<Change<T>, void, void> {
@@ -30,7 +30,7 @@ export async function* followChanges<T>(ask: Ask, options: ChangesOptions<T>): A
 function createPersistent(ask: Ask, signal: AbortSignal | undefined): Ask {
   let wasAnswered = false;
   return async (...request) => {
-    for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(2 * ms, LONGEST_PAUSE_MS)) {
+    for (let ms = FIRST_PAUSE_MS; ; ms = Math.min(2 * ms, MAX_PAUSE_MS)) {
       try {
         const answer = await ask<never>(...request);
         wasAnswered = true;

@@ -1,4 +1,4 @@
-/** How an import writes documents by `_bulk_docs` (docs/http/bulk.md#bulk-writes): in batches, of which only documents that are at fault are refused. */
+/** How an import writes documents by `_bulk_docs` (docs/http/bulk.md#bulk-writes): in batches, of which only the documents at fault are refused. */
 
 /** Documents that are sent in one request. */
 export class Batch<Item extends { readonly text: string }> {
@@ -48,7 +48,7 @@ export function bulkBody(documents: readonly { readonly text: string }[], newEdi
  */
 export const ABOUT_DOCUMENTS: ReadonlySet<number> = new Set([400, 409, 412, 413, 414, 415, 417, 422, 501]);
 
-/** The same for a document that is sent alone: an error of a validation function is then a status. */
+/** The same for a document that is sent alone: an error of a validation function is then the response's status. */
 export const ABOUT_ONE_DOCUMENT: ReadonlySet<number> = new Set([...ABOUT_DOCUMENTS, 401, 403]);
 
 interface Sender<Item> {
@@ -61,8 +61,8 @@ interface Sender<Item> {
   onSplit?(error: unknown): void;
 }
 
-/** If a request is refused because of a malformed document none of it is written: so this looks for that document in halves. */
-export async function sendInHalves<Item>(items: readonly Item[], sender: Sender<Item>): Promise<void> {
+/** If a request is refused because of a malformed document none of it is written: so this finds that document by bisection. */
+export async function sendBisecting<Item>(items: readonly Item[], sender: Sender<Item>): Promise<void> {
   const [first, ...others] = items;
   if (first === undefined) return;
   try {
@@ -72,8 +72,8 @@ export async function sendInHalves<Item>(items: readonly Item[], sender: Sender<
     if (others.length === 0) return sender.refuse(first, error);
     sender.onSplit?.(error);
     const middle = items.length >> 1;
-    await sendInHalves(items.slice(0, middle), sender);
-    await sendInHalves(items.slice(middle), sender);
+    await sendBisecting(items.slice(0, middle), sender);
+    await sendBisecting(items.slice(middle), sender);
   }
 }
 
@@ -83,7 +83,7 @@ interface Named {
 }
 
 /**
- * Finds the document that a row of an answer is about, by index. Used if `new_edits` is false: only refusals are answered then. One document
+ * Finds the document that a result row is about, by index. Used if `new_edits` is false: only refusals are answered then. One document
  * may be sent in several revisions, and each is answered once.
  */
 export function createFinder(documents: readonly Named[]): (row: Named) => number | undefined {

@@ -2,7 +2,7 @@ import type { Fetch } from '../database-client/contract.ts';
 import { database } from '../database-client/database.ts';
 import { answerOf, SetteeError } from '../database-client/requests.ts';
 import type { Refused, Written } from '../interface/documents.ts';
-import { ABOUT_ONE_DOCUMENT, Batch, bulkBody, createFinder, sendInHalves } from './bulk-writes.ts';
+import { ABOUT_ONE_DOCUMENT, Batch, bulkBody, createFinder, sendBisecting } from './bulk-writes.ts';
 import type { ImportOptions, ImportResult, RefusedLine } from './contract.ts';
 import { isGzip } from './format.ts';
 import { linesOf } from './lines.ts';
@@ -120,7 +120,7 @@ class Writer {
   }
 
   write(lines: readonly Line[], isReplica: boolean): Promise<void> {
-    return sendInHalves(lines, {
+    return sendBisecting(lines, {
       send: (some) => this.#send(some, isReplica),
       isAboutDocuments: (error) => error instanceof SetteeError && ABOUT_ONE_DOCUMENT.has(error.status),
       refuse: ({ line, id }, error) => {

@@ -15,7 +15,7 @@ const SERVICE_WORKER = 'settee-sw.js';
 
 /** The workers load it on first use. */
 const WASM = 'settee-quickjs.wasm';
-/** They lie in the app's root, because a service worker controls what is below it, and keep their names, because its address never changes. */
+/** They are in the app's root, because a service worker controls what is below it, and keep their names, because its address never changes. */
 const ROOT_FILES = [SERVICE_WORKER, 'settee-sw-core.js', WASM];
 /** The page's worker and the files that it loads. In a build they lie in a folder that is named after their content. */
 const WORKER_FILES = ['settee-worker.js', 'settee-functions.js', 'settee-sandbox.js', 'settee-journal.js', WASM];
@@ -149,7 +149,7 @@ function databasesOf(base: string): string | undefined {
   return host === 'localhost' && base.startsWith('/') ? pathname.replace(/\/?$/, '/') : undefined;
 }
 
-/** Not everything that a request may contain is an address. */
+/** The target of a request may be an invalid URL. */
 function pathOf(url: string): string {
   return url.replace(/\?.*$/s, '');
 }

@@ -16,12 +16,12 @@ export interface BookmarkPosition {
 }
 
 /** A longer key is not put into a bookmark: it could not be sent back in the body of a query. */
-const LONGEST_KEY = 65_536;
+const MAX_KEY_LENGTH = 65_536;
 
 /** Writes a bookmark. `found`: how many documents were found from the beginning up to this one. */
 export function writeBookmark(plan: string, keyText: string, id: string, found: number): string {
   const position =
-    keyText.length > LONGEST_KEY ? `null,${JSON.stringify(id)},${found}` : `${keyText},${JSON.stringify(id)}`;
+    keyText.length > MAX_KEY_LENGTH ? `null,${JSON.stringify(id)},${found}` : `${keyText},${JSON.stringify(id)}`;
   const bytes = new TextEncoder().encode(`[${JSON.stringify(plan)},${position}]`);
   let binary = '';
   for (const byte of bytes) binary += String.fromCharCode(byte);

@@ -15,7 +15,7 @@ export interface NamedIndex {
 }
 
 export interface SortField {
-  /** A path, as it is written. */
+  /** The field's path, not parsed yet. */
   readonly field: string;
   readonly direction: 'asc' | 'desc';
 }
@@ -45,7 +45,7 @@ export interface FindQuery {
 
 const DEFAULT_LIMIT = 25;
 /** Fields that a query returns or sorts by, and that an index has. */
-const MOST_FIELDS = 1_000;
+const MAX_FIELDS = 1_000;
 /** The bookmark of a response without documents. */
 export const NO_BOOKMARK = 'nil';
 
@@ -74,7 +74,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
 export function* parseFindQuery(body: Readonly<Record<string, unknown>>): CooperativeTask<FindQuery> {
   const unknownName = Object.keys(body).find((name) => !MEMBERS.has(name));
   if (unknownName !== undefined) {
-    const reason = `Invalid key ${unknownName} for this request. There are ${[...MEMBERS].join(', ')}.`;
+    const reason = `Invalid key ${unknownName} for this request. Use ${[...MEMBERS].join(', ')}.`;
     throw queryError('invalid_key', reason);
   }
   if (!Object.hasOwn(body, 'selector')) throw queryError('missing_required_key', 'Missing required key: selector');
@@ -102,8 +102,8 @@ export function* parseFields(value: unknown): CooperativeTask<readonly FieldPath
   if (!Array.isArray(value)) {
     throw queryError('invalid_fields', `Fields must be an array of strings, not: ${excerpt(value)}`);
   }
-  if (value.length > MOST_FIELDS) {
-    const reason = `A query returns ${MOST_FIELDS} fields at most, and this one names ${value.length}. Leave "fields" out for whole documents.`;
+  if (value.length > MAX_FIELDS) {
+    const reason = `A query returns ${MAX_FIELDS} fields at most, and this one names ${value.length}. Leave "fields" out for whole documents.`;
     throw queryError('invalid_fields', reason);
   }
   const fields = yield* mapInSteps(value, (field: unknown) => {
@@ -144,7 +144,7 @@ export function toDesignId(name: string): string {
 function parseStale(value: unknown): boolean {
   if (isAbsent(value) || value === false || value === 'false') return false;
   if (value === 'ok') return true;
-  throw queryError('invalid_value', `Invalid value for stale: ${excerpt(value)}. There is "ok".`);
+  throw queryError('invalid_value', `Invalid value for stale: ${excerpt(value)}. Use "ok".`);
 }
 
 function parseText(value: unknown): string {
@@ -184,8 +184,8 @@ export function* parseSort(value: unknown): CooperativeTask<readonly SortField[]
   if (!Array.isArray(value)) {
     throw queryError('invalid_sort_json', `Sort must be an array of sort specs, not: ${excerpt(value)}`);
   }
-  if (value.length > MOST_FIELDS) {
-    const reason = `A sort has ${MOST_FIELDS} fields at most, and so has an index; this one has ${value.length}. Name those that decide.`;
+  if (value.length > MAX_FIELDS) {
+    const reason = `A sort has ${MAX_FIELDS} fields at most, and so has an index; this one has ${value.length}. Leave out fields that don't change the order.`;
     throw queryError('invalid_sort_json', reason);
   }
   const fields = yield* mapInSteps(value, parseSortField);
@@ -206,7 +206,7 @@ function parseSortField(item: unknown): SortField {
   }
   const [field, direction] = entry;
   if (direction !== 'asc' && direction !== 'desc') {
-    throw queryError('invalid_sort_dir', `Invalid sort direction: ${excerpt(direction)}. There are "asc" and "desc".`);
+    throw queryError('invalid_sort_dir', `Invalid sort direction: ${excerpt(direction)}. Use "asc" or "desc".`);
   }
   return { field: checkedField(field), direction };
 }

@@ -23,7 +23,7 @@ const NOBODY: DatabaseUser = { name: null, roles: [ADMIN_ROLE] };
 
 const OWNER: ReadonlySet<string> = new Set(['owner']);
 /** Maximum length of a document in characters: the same as for a replication request. */
-const LONGEST = 4_194_304;
+const MAX_LENGTH = 4_194_304;
 
 /** Checks and completes the writes of `_replicator`. */
 export interface ReplicationDocumentGuard {
@@ -89,7 +89,7 @@ async function validate(
 
 /** Whether a document is too long to be parsed; it is refused without parsing. */
 function isTooLong({ id, body }: DocumentWrite): boolean {
-  return body.length > LONGEST && !isDesignId(id);
+  return body.length > MAX_LENGTH && !isDesignId(id);
 }
 
 async function refusalOf(
@@ -99,7 +99,7 @@ async function refusalOf(
 ): Promise<DatabaseError | undefined> {
   if (isDesignId(write.id)) return undefined;
   if (isTooLong(write)) {
-    const reason = `A replication document may have at most ${LONGEST} characters. Use a selector in place of a long list of ids.`;
+    const reason = `A replication document may have at most ${MAX_LENGTH} characters. Use a selector in place of a long list of ids.`;
     return new DatabaseError('too_large', reason);
   }
   try {

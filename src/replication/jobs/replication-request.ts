@@ -36,8 +36,8 @@ const RANGES = {
 } as const;
 
 /** Higher values are reduced to these. */
-const MOST = { workers: 64, connections: 64 };
-const MOST_OF_USERS = { workers: 16, connections: 32 };
+const MAX_PARALLEL = { workers: 64, connections: 64 };
+const MAX_OF_USERS = { workers: 16, connections: 32 };
 
 /** What a request provides besides its body. */
 export interface RequestOrigin {
@@ -86,7 +86,7 @@ export function* parseReplication(body: JsonObject, options: RequestOptions): Co
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
   const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
   const number = (name: keyof typeof RANGES) => integerMember(body, name, RANGES[name]);
-  const most = asker.isAdmin ? MOST : MOST_OF_USERS;
+  const most = asker.isAdmin ? MAX_PARALLEL : MAX_OF_USERS;
   const [workers, connections] = [number('worker_processes'), number('http_connections')];
   return {
     source: parseEndpoint('source', memberOf(body, 'source'), sourceProxy, options),

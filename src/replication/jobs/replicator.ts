@@ -25,7 +25,7 @@ import { assertMayAsk, assertSelectionFits } from './request-bounds.ts';
 import { assertRights, rightsOfRequest } from './rights.ts';
 
 /** Ledgers of replications that are over. */
-const MOST_LEDGERS = 100;
+const MAX_LEDGERS = 100;
 
 export interface ReplicatorOptions extends JobsOptions {
   readonly readFilter: ReadFilter;
@@ -249,7 +249,7 @@ export class Replicator {
     this.#ledgers.delete(base);
     if (ledger.count > 0) this.#ledgers.set(base, ledger);
     for (const oldest of this.#ledgers.keys()) {
-      if (this.#ledgers.size <= MOST_LEDGERS) break;
+      if (this.#ledgers.size <= MAX_LEDGERS) break;
       this.#ledgers.delete(oldest);
     }
   }

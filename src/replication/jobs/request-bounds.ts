@@ -20,8 +20,8 @@ export interface Asked {
 }
 
 /** Approximate memory for the ids, selectors and parameters of all replications that users have requested, and for those of one user. */
-const MOST_BYTES = 100_663_296;
-const MOST_BYTES_OF_USER = 67_108_864;
+const MAX_BYTES = 100_663_296;
+const MAX_BYTES_PER_USER = 67_108_864;
 /**
  * Fails with `too_large` if the selection takes more than a user may have, and with `too_many_requests` or `too_busy` if it does together
  * with the existing ones. Admins have no limit.
@@ -30,8 +30,8 @@ export function assertSelectionFits(owner: DatabaseUser, selection: Selection | 
   const bytes = isAdmin(owner) ? 0 : selectionBytes(selection);
   if (bytes === 0) return;
   const remedy = 'Name fewer documents, or use a selector or a filter.';
-  if (bytes > MOST_BYTES_OF_USER) {
-    const reason = `The document ids and filter parameters of this replication take more than ${MOST_BYTES_OF_USER} bytes of memory, the maximum for one user. ${remedy}`;
+  if (bytes > MAX_BYTES_PER_USER) {
+    const reason = `The document ids and filter parameters of this replication take more than ${MAX_BYTES_PER_USER} bytes of memory, the maximum for one user. ${remedy}`;
     throw new DatabaseError('too_large', reason);
   }
   const key = userKey(owner);
@@ -42,12 +42,12 @@ export function assertSelectionFits(owner: DatabaseUser, selection: Selection | 
     all += kept;
     if (user === key) own += kept;
   }
-  if (own > MOST_BYTES_OF_USER) {
-    const reason = `The document ids and filter parameters of your replications take more than ${MOST_BYTES_OF_USER} bytes of memory together, the maximum for one user. Cancel some of the replications. ${remedy}`;
+  if (own > MAX_BYTES_PER_USER) {
+    const reason = `The document ids and filter parameters of your replications take more than ${MAX_BYTES_PER_USER} bytes of memory together, the maximum for one user. Cancel some of the replications. ${remedy}`;
     throw new RetryLaterError('too_many_requests', reason, RETRY_AFTER_S);
   }
-  if (all <= MOST_BYTES) return;
-  const reason = `The document ids and filter parameters of all users' replications take more than ${MOST_BYTES} bytes of memory together, the maximum. Try again later. ${remedy}`;
+  if (all <= MAX_BYTES) return;
+  const reason = `The document ids and filter parameters of all users' replications take more than ${MAX_BYTES} bytes of memory together, the maximum. Try again later. ${remedy}`;
   throw new DatabaseError('too_busy', reason);
 }
 

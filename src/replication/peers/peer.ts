@@ -32,11 +32,11 @@ import { documentPath, isEarlierRevision } from './identifiers.ts';
 
 /** The `instance_start_time` of later versions, which means nothing. */
 const SAME_OF_ALL = '0';
-const LONGEST_INSTANCE = 200;
+const MAX_INSTANCE_LENGTH = 200;
 /** Characters of a checkpoint: 50 sessions with their sequences, which are long at some servers, and with refused documents. */
-const LONGEST_CHECKPOINT = 4_194_304;
+const MAX_CHECKPOINT_LENGTH = 4_194_304;
 /** Characters of a design document that has a filter. */
-const LONGEST_DESIGN = 33_554_432;
+const MAX_DESIGN_LENGTH = 33_554_432;
 /** The interval between signs of life of a local peer, which needs none. */
 const NEVER_MS = 86_400_000;
 /** A peer gives at least this many signs of life within the longest silence. */
@@ -168,7 +168,7 @@ export class Peer {
   filterSource(design: string, name: string): Promise<string> {
     const names = `filter ${design}/${name}`;
     return this.#client.ask({ method: 'GET', path: documentPath(`_design/${design}`), names }, async (answer) => {
-      const filters = ownMember(await answer.object(LONGEST_DESIGN), 'filters');
+      const filters = ownMember(await answer.object(MAX_DESIGN_LENGTH), 'filters');
       const source = isObject(filters) ? ownMember(filters, name) : undefined;
       if (typeof source === 'string') return source;
       throw new ReplicationError('not_found', `${this.name} has no ${names}`, { isRetryable: false });
@@ -232,7 +232,7 @@ export class Peer {
   #readLocal(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     const request = { method: 'GET', path: documentPath(`_local/${id}`), accepts: [403, 404, 405] };
     return this.#client.ask(request, async (answer) => {
-      if (answer.status < 300) return answer.object(LONGEST_CHECKPOINT);
+      if (answer.status < 300) return answer.object(MAX_CHECKPOINT_LENGTH);
       await answer.discard();
       return undefined;
     });
@@ -251,7 +251,7 @@ function instanceOf(info: Readonly<Record<string, unknown>>): string | undefined
   const started = ownMember(info, 'instance_start_time');
   if (typeof started !== 'string' || started === SAME_OF_ALL) return undefined;
   // It becomes part of checkpoints.
-  return started.length <= LONGEST_INSTANCE && !hasLoneSurrogate(started) ? started : undefined;
+  return started.length <= MAX_INSTANCE_LENGTH && !hasLoneSurrogate(started) ? started : undefined;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -32,8 +32,8 @@ export function isBeyond(sequence: Sequence, reached: Sequence): boolean {
 }
 
 /** A cluster's sequence names each of its parts, and may have some kilobytes. */
-const LONGEST = 65_536;
-const MOST_ELEMENTS = 1_000;
+const MAX_LENGTH = 65_536;
+const MAX_ELEMENTS = 1_000;
 const DEEPEST = 4;
 
 /** Whether the value is a sequence that can be stored, and sent back to its database unchanged. */
@@ -46,9 +46,9 @@ function isNothing(value: unknown): boolean {
 }
 
 function isStorable(value: unknown, deepest: number): boolean {
-  if (typeof value === 'string') return value.length <= LONGEST && !hasLoneSurrogate(value);
+  if (typeof value === 'string') return value.length <= MAX_LENGTH && !hasLoneSurrogate(value);
   if (typeof value === 'number') return Number.isFinite(value);
   if (isNothing(value)) return true;
-  if (!Array.isArray(value) || deepest === 0 || value.length > MOST_ELEMENTS) return false;
+  if (!Array.isArray(value) || deepest === 0 || value.length > MAX_ELEMENTS) return false;
   return value.every((one) => isStorable(one, deepest - 1));
 }

@@ -4,7 +4,7 @@
  */
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import { ReplicationError } from '../failure.ts';
-import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, sleep } from '../peers/client/pacing.ts';
+import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, sleep } from '../peers/client/pacing.ts';
 import type { AttachedDocument, Ends, FoundDocument, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
 import { ContentMismatch } from '../peers/documents/content-check.ts';
 import type { Peer } from '../peers/peer.ts';
@@ -23,10 +23,10 @@ const SHORT_BYTES = 65_536;
 /** Bytes of short attachments in one request. */
 const REQUEST_BYTES = 1_048_576;
 /** For targets that accept no documents followed by attachments. */
-const LONGEST_INSIDE = 33_554_432;
+const MAX_INSIDE_LENGTH = 33_554_432;
 const LONG_AT_ONCE = 3;
 /** Attempts for content that does not match the stubs: some is cut short on the way, with an end as if it were whole. */
-const MOST_USELESS = 3;
+const MAX_USELESS = 3;
 
 type TakeFound = (found: FoundDocument) => Promise<void>;
 
@@ -98,7 +98,7 @@ export class AttachedDocuments {
       this.#targetTakesRelated = false;
       return this.#copyInsideIfPossible(document, take, tooLong());
     }
-    if (refusal?.mayBeOfForm === true && missingBytes(document) <= LONGEST_INSIDE)
+    if (refusal?.mayBeOfForm === true && missingBytes(document) <= MAX_INSIDE_LENGTH)
       return this.#copyInside([document], take);
     const { since } = document;
     // The target lacks what its revisions suggest that it has: it gets all attachments.
@@ -111,7 +111,7 @@ export class AttachedDocuments {
 
   /** `otherwise`: why it can't be copied if its content is too long to be held in memory. */
   async #copyInsideIfPossible(document: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
-    if (missingBytes(document) <= LONGEST_INSIDE) return this.#copyInside([document], take);
+    if (missingBytes(document) <= MAX_INSIDE_LENGTH) return this.#copyInside([document], take);
     await this.#readAgain(document, take, otherwise);
   }
 
@@ -131,7 +131,7 @@ export class AttachedDocuments {
 
 /** Whether the document can't be read in this way, even with a retry. */
 function isUseless(failure: unknown, failures: number): failure is ReplicationError {
-  if (failure instanceof ContentMismatch) return failures >= MOST_USELESS;
+  if (failure instanceof ContentMismatch) return failures >= MAX_USELESS;
   if (!(failure instanceof ReplicationError)) return false;
   // The peer can't do it with this document, such as with a name that it can't parse.
   return failure.code === 'not_found' || (failure.code === 'replication_failed' && !failure.isRetryable);
@@ -144,7 +144,7 @@ function tooLong(): ReplicationError {
 
 /** False if a peer asks for a long pause. A shorter pause is made before the next request. */
 function mayPassSoon(failure: unknown): boolean {
-  return failure instanceof ReplicationError && failure.isRetryable && (failure.retryAfterMs ?? 0) <= LONGEST_PAUSE_MS;
+  return failure instanceof ReplicationError && failure.isRetryable && (failure.retryAfterMs ?? 0) <= MAX_PAUSE_MS;
 }
 
 /** Returns the document as if the target had none of its revisions. */

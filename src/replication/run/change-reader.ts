@@ -11,7 +11,7 @@ import { EndChanged } from './checkpoints.ts';
 /** A feed that ends after a shorter time is not begun again at once. */
 const SHORT_MS = 1_000;
 const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 20_000;
+const MAX_WAIT_MS = 20_000;
 
 export interface ChangeReaderOptions {
   readonly source: Peer;
@@ -64,7 +64,7 @@ export class ChangeReader {
       signal.throwIfAborted();
       await this.#checkSource();
       shortOnes = monotonic() - begun < SHORT_MS ? shortOnes + 1 : 0;
-      if (shortOnes > 1) await sleep(Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** shortOnes), signal);
+      if (shortOnes > 1) await sleep(Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** shortOnes), signal);
     }
   }
 

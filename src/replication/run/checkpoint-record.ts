@@ -10,12 +10,12 @@ import { earlierSequence, isBeyond, isSequence } from '../peers/sequences.ts';
 import { ledgerLine, storableText } from './replication-stats.ts';
 
 export const ID_VERSION = 3;
-const MOST_ENTRIES = 50;
+const MAX_ENTRIES = 50;
 /** Refused documents that an earlier session's entry still names. */
 const REFUSED_OF_EARLIER = 10;
 /** Limits for a stored entry, which may be another peer's: refused documents, and characters of a text. */
-const MOST_REFUSED = 100;
-const LONGEST_TEXT = 200;
+const MAX_REFUSED = 100;
+const MAX_TEXT_LENGTH = 200;
 
 /** A stored entry, with what is needed to compare it. */
 export interface StoredEntry {
@@ -49,7 +49,7 @@ export function readRecord(stored: StoredCheckpoint | undefined): CheckpointReco
   const lastSeq = toSequence(ownMember(value, 'source_last_seq'));
   const history = ownMember(value, 'history');
   if (!isSessionId(sessionId) || lastSeq === undefined || !Array.isArray(history)) return undefined;
-  const entries = history.slice(0, MOST_ENTRIES).flatMap(readEntry);
+  const entries = history.slice(0, MAX_ENTRIES).flatMap(readEntry);
   return { sessionId, lastSeq, history: entries, alone: readAlone(ownMember(value, 'alone')) };
 }
 
@@ -74,7 +74,7 @@ export function recordText(history: readonly HistoryEntry[], alone: OneSidedChec
 
 /** Returns the history with a new entry at its head. */
 export function withEntry(entry: HistoryEntry, earlier: readonly HistoryEntry[]): readonly HistoryEntry[] {
-  return [entry, ...earlier.slice(0, MOST_ENTRIES - 1).map(shortened)];
+  return [entry, ...earlier.slice(0, MAX_ENTRIES - 1).map(shortened)];
 }
 
 function shortened(entry: HistoryEntry): HistoryEntry {
@@ -93,7 +93,7 @@ function readEntry(value: unknown): readonly StoredEntry[] {
 
 function toHistoryEntry(value: JsonObject, sessionId: string, recordedSeq: Sequence, startSeq: Sequence): HistoryEntry {
   const count = (name: string) => countAt(value, name);
-  const text = (name: string) => textAt(value, name, LONGEST_TEXT);
+  const text = (name: string) => textAt(value, name, MAX_TEXT_LENGTH);
   const refused = ownMember(value, 'refused');
   return {
     session_id: sessionId,
@@ -107,7 +107,7 @@ function toHistoryEntry(value: JsonObject, sessionId: string, recordedSeq: Seque
     docs_read: count('docs_read'),
     docs_written: count('docs_written'),
     doc_write_failures: count('doc_write_failures'),
-    ...(Array.isArray(refused) ? { refused: refused.slice(0, MOST_REFUSED).flatMap(readRefused) } : {}),
+    ...(Array.isArray(refused) ? { refused: refused.slice(0, MAX_REFUSED).flatMap(readRefused) } : {}),
   };
 }
 
@@ -129,7 +129,7 @@ function countAt(value: JsonObject, name: string): number {
 }
 
 function isSessionId(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= LONGEST_TEXT && !hasLoneSurrogate(value);
+  return typeof value === 'string' && value.length <= MAX_TEXT_LENGTH && !hasLoneSurrogate(value);
 }
 
 function readAlone(value: unknown): OneSidedCheckpoint | undefined {

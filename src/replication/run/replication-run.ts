@@ -10,7 +10,7 @@ import { Session } from './session.ts';
 
 /** Wait before a session that follows one whose ends have changed: another `EndChanged` right after it would be no accident. */
 const PAUSE_MS = 100;
-const MOST_PAUSES = 10;
+const MAX_PAUSES = 10;
 
 /** Runs session after session, until one has finished. */
 export const runReplication: RunReplication = async (replication, checkpointId, host, observer, signal) => {
@@ -31,7 +31,7 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
       } catch (failure) {
         if (!(failure instanceof EndChanged) || ended.signal.aborted) throw failure;
         host.log.info(`replication: ${failure.message}; it continues from the last checkpoint that both ends have`);
-        if (changes >= MOST_PAUSES) throw changesAgain(failure);
+        if (changes >= MAX_PAUSES) throw changesAgain(failure);
         await sleep(PAUSE_MS * changes, ended.signal);
       }
     }

@@ -92,9 +92,9 @@ export class ReplicationStats {
 }
 
 /** Maximum characters of an id or a revision, and of an error. Longer ones are cut. */
-const LONGEST_NAME = 8_192;
-const LONGEST_ERROR = 100;
-const LONGEST_REASON = 1_000;
+const MAX_NAME_LENGTH = 8_192;
+const MAX_ERROR_LENGTH = 100;
+const MAX_REASON_LENGTH = 1_000;
 
 /**
  * Returns a refused document that can be shown and stored, also in checkpoints, whatever a peer named: a lone surrogate becomes U+FFFD, and text
@@ -102,10 +102,10 @@ const LONGEST_REASON = 1_000;
  */
 export function ledgerLine({ id, rev, error, reason }: RefusedDocument): RefusedDocument {
   return {
-    id: storableText(id, LONGEST_NAME),
-    rev: storableText(rev, LONGEST_NAME),
-    error: storableText(error, LONGEST_ERROR),
-    reason: storableText(reason, LONGEST_REASON),
+    id: storableText(id, MAX_NAME_LENGTH),
+    rev: storableText(rev, MAX_NAME_LENGTH),
+    error: storableText(error, MAX_ERROR_LENGTH),
+    reason: storableText(reason, MAX_REASON_LENGTH),
   };
 }
 

@@ -17,7 +17,7 @@ export interface TreeSpec<K, R> {
   /** Reduces reductions, in key order. Never called without reductions. */
   rereduce(reductions: readonly R[]): R;
   /**
-   * Returns what a reduction becomes if entries with the values `former` go and ones with the values `added` come. Only for
+   * Returns a reduction after entries with the values `former` are replaced by ones with the values `added`. Only for
    * reductions that follow from these without the other entries: leaves are then edited without decoding all their lines.
    */
   adjust?(reduction: R, former: readonly string[], added: readonly string[]): R;
@@ -93,9 +93,9 @@ export interface NodeCache {
 }
 
 export interface TreeSizes {
-  /** Text length that a leaf aims for. */
+  /** The target length of a leaf's text. */
   readonly leafBytes: number;
-  /** Text length that an inner node aims for. */
+  /** The target length of an inner node's text. */
   readonly innerBytes: number;
 }
 

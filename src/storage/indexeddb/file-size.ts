@@ -13,7 +13,7 @@ interface CountRequest {
 
 /**
  * Returns the page counts after a commit, to be stored in its transaction. A dropped page may be gone already, if an
- * earlier owner dropped it and did not store a head that says so. Pages of this epoch are dropped only once, so
+ * earlier owner dropped it but stopped before it stored the head that records it. Pages of this epoch are dropped only once, so
  * that only older ones have to be looked up. That may happen before the transaction: only this owner changes pages,
  * otherwise its transaction is refused.
  */

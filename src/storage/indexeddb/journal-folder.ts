@@ -6,7 +6,7 @@ const FOLDER = 'settee-journals';
 export const HEADER_BYTES = 8;
 
 /** All attempts together take a second. */
-const MOST_ATTEMPTS = 50;
+const MAX_ATTEMPTS = 50;
 const PAUSE_MS = 20;
 
 /** Returns the origin's private file system. */
@@ -102,7 +102,7 @@ async function unowned(file: FileSystemFileHandle): Promise<Uint8Array> {
       await (await file.createWritable()).abort();
       return (await contentOf(file)).subarray(HEADER_BYTES);
     } catch (error) {
-      if (nameOf(error) !== 'NoModificationAllowedError' || attempt === MOST_ATTEMPTS) throw error;
+      if (nameOf(error) !== 'NoModificationAllowedError' || attempt === MAX_ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }

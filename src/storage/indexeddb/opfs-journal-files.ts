@@ -64,7 +64,7 @@ async function sealSegments(
 }
 
 /** Longest text of a record, in UTF-16 code units: the encoder's buffer stays as large as the longest text needs. */
-const LONGEST = 64 * 1024;
+const MAX_TAIL_BYTES = 64 * 1024;
 
 /** The segment that records are appended to. */
 interface Segment {
@@ -125,7 +125,7 @@ class OpfsJournalFile implements JournalFile {
       return false;
     }
     // UTF-8 can't encode half a surrogate pair, and this is not for long records.
-    if (record.text.length > LONGEST || !record.text.isWellFormed()) return false;
+    if (record.text.length > MAX_TAIL_BYTES || !record.text.isWellFormed()) return false;
     if (!this.#tryWrite(current, record)) {
       this.#giveUp(current);
       return false;

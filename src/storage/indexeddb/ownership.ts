@@ -12,7 +12,7 @@ export interface Ownership extends FileClaim {
    * succeeds, the file is read-only, and former owners are not fenced.
    */
   readonly claim?: () => Promise<Ownership>;
-  /** What former owners wrote into segments, if there are any. */
+  /** The journal segments that former owners wrote, if there are any. */
   readonly former?: FormerSegments;
 }
 

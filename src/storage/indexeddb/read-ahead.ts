@@ -8,7 +8,7 @@ const SMALL_FILE_PAGES = 2048;
 /** Number of reads that must wait for the medium before read-ahead begins: a caller that reads a page or two causes none. */
 const PATIENCE = 3;
 /** Pages that are read ahead at a time: as many as take about the time of a few requests. */
-const MOST_AT_ONCE = 16;
+const MAX_AT_ONCE = 16;
 
 /** Maximum size of pages that were read ahead, and not requested yet, in all files of a store. */
 const ROOM_BYTES = 8 * 2 ** 20;
@@ -120,7 +120,7 @@ export class ReadAhead {
 
   #goOn(page: PageNumber): void {
     if (this.#isOver || this.#unread === undefined) return;
-    for (const next of nearest(this.#unread, page, Math.min(2 ** this.#waits, MOST_AT_ONCE))) {
+    for (const next of nearest(this.#unread, page, Math.min(2 ** this.#waits, MAX_AT_ONCE))) {
       if (!this.#options.room.take(this.#pageBytes)) return;
       this.#unread.delete(next);
       this.#readOne(next);

@@ -38,10 +38,10 @@ interface MetaPage {
 }
 
 /**
- * Fails with `storage_corrupt` if opening `path` as an LMDB file would crash. Its content is checked elsewhere; `wholly` checks
- * the structure of all of it, which takes as long as reading the file.
+ * Fails with `storage_corrupt` if opening `path` as an LMDB file would crash. Its content is checked elsewhere; `isFull` checks
+ * the structure of the whole file, which takes as long as reading the file.
  */
-export async function checkDataFile(file: string, path: string, wholly = false): Promise<void> {
+export async function checkDataFile(file: string, path: string, isFull = false): Promise<void> {
   const { size, start } = await readStart(path);
   const newest = newestMeta(start);
   if (newest === undefined)
@@ -52,7 +52,7 @@ export async function checkDataFile(file: string, path: string, wholly = false):
     throw storageCorrupt(file, `${path} is cut off after ${size} bytes`);
   }
   const data = { path, pageSize, lastPage, transaction: Number(transaction), trees };
-  const damage = await runCooperatively(findStructuralDamage(data, wholly ? 'all' : { tree: 'state' }));
+  const damage = await runCooperatively(findStructuralDamage(data, isFull ? 'all' : { tree: 'state' }));
   if (damage !== undefined) throw storageCorrupt(file, `in ${path}, ${damage}`);
 }
 
@@ -68,7 +68,7 @@ async function readStart(path: string): Promise<{ readonly size: number; readonl
 }
 
 /**
- * A file begins with two meta pages, which transactions write alternately; the one of the later transaction is valid. Both must be sound, and of
+ * A file begins with two meta pages, which transactions write alternately; the one with the higher transaction id is valid. Both must be sound, and of
  * consecutive transactions, even ones in the first page: LMDB has no checksums, and would silently return to a former state.
  */
 function newestMeta(start: DataView): MetaPage | undefined {

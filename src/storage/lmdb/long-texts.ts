@@ -4,7 +4,7 @@ import { encodeInSteps } from '../../base/shared/utf8.ts';
 import type { Commit, Page, PageValue } from '../page-store.ts';
 
 /** Number of text units in a commit that are encoded within one turn. */
-const MOST_AT_ONCE = 1_048_576;
+const MAX_AT_ONCE = 1_048_576;
 
 /** What a commit writes, as it is put into LMDB: as bytes if its texts are long in total. */
 export interface PutValues {
@@ -16,7 +16,7 @@ export function* encodeLongTexts({ journal, writePages = [] }: Commit): Cooperat
   const record = journal?.text;
   let length = record?.length ?? 0;
   for (const { value } of writePages) if (typeof value === 'string') length += value.length;
-  if (length <= MOST_AT_ONCE) return { record, pages: writePages };
+  if (length <= MAX_AT_ONCE) return { record, pages: writePages };
   const pages: Page[] = [];
   for (const { number, value } of writePages) {
     pages.push({ number, value: typeof value === 'string' ? yield* encodeInSteps(value) : value });

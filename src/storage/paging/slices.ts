@@ -91,7 +91,7 @@ export function* nodeWrites(
 const SLICE_MS = 20;
 /** Share of the maximum that a first slice writes, and share that every slice may write, however slow the medium. */
 const FIRST_SHARE = 1 / 4;
-const LEAST_SHARE = 1 / 32;
+const MIN_SHARE = 1 / 32;
 
 /**
  * How many bytes of pages a slice of a checkpoint writes: what this medium, on this machine, stores in the time that
@@ -112,9 +112,9 @@ export class SliceSize {
 
   /** Notes that writing a slice of this many bytes took `ms`. Ignores small ones: they measure only the cost of a commit. */
   noteWritten(bytes: number, ms: number): void {
-    if (bytes < this.#most * LEAST_SHARE) return;
+    if (bytes < this.#most * MIN_SHARE) return;
     const fitting = ms > 0 ? (bytes * SLICE_MS) / ms : this.#most;
     // Halfway, since other work may have affected a single measurement.
-    this.#bytes = Math.min(this.#most, Math.max(this.#most * LEAST_SHARE, (this.#bytes + fitting) / 2));
+    this.#bytes = Math.min(this.#most, Math.max(this.#most * MIN_SHARE, (this.#bytes + fitting) / 2));
   }
 }

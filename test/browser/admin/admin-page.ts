@@ -235,8 +235,9 @@ export class AdminPage {
       );
   }
 
-  /** What axe finds: the rules that are broken, each with the elements. */
+  /** What axe finds on the screen, once its heading is there: the rules that are broken, each with the elements. */
   async violations(): Promise<unknown> {
+    await this.until(`document.querySelector('h1') !== null`, 'a heading');
     await this.tab.evaluate(`void (() => { ${axe} })()`);
     return this.tab.evaluate(
       `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>

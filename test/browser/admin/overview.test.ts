@@ -139,6 +139,7 @@ describe.each(chosenEngines())('the list of databases on the administration page
     await page.press('Create database');
     expect(await page.violations()).toEqual([]);
     await page.goTo('#/login');
+    await page.sees('You are logged in as root.');
     expect(await page.violations()).toEqual([]);
   });
 });

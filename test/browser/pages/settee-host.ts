@@ -13,7 +13,7 @@ import type {
 const clock = 'the worker takes the time from the browser';
 
 /** So many services with settings of their own a run of the suite may make; a service worker is told all its bases when it is registered. */
-const MOST_VARIANTS = 240;
+const MAX_VARIANTS = 240;
 
 /** The service worker, asked by the page's own `fetch`. It answers below several bases, so that there can be services with other settings. */
 export class NetworkHost extends FetchHost {
@@ -50,7 +50,7 @@ export class NetworkHost extends FetchHost {
 /** Bases of one service worker, each of which is used once: a service that ends leaves its storage behind, and the session's cookies. */
 class VariantBases {
   readonly serviceWorker: string;
-  readonly #bases = Array.from({ length: MOST_VARIANTS }, (_, number) => `/v${number}/`);
+  readonly #bases = Array.from({ length: MAX_VARIANTS }, (_, number) => `/v${number}/`);
 
   constructor(base: string) {
     this.serviceWorker = `/settee-sw.js?${[base, ...this.#bases].map((each) => `base=${each}`).join('&')}`;
@@ -58,7 +58,7 @@ class VariantBases {
 
   next(): string {
     const base = this.#bases.pop();
-    if (base === undefined) throw new Error('more services than bases: raise MOST_VARIANTS');
+    if (base === undefined) throw new Error('more services than bases: raise MAX_VARIANTS');
     return base;
   }
 }

@@ -91,7 +91,8 @@ export default suite('find_errors', [
     const selector = { f0: 1 };
     const fields =
       'A query returns 1000 fields at most, and this one names 1001. Leave "fields" out for whole documents.';
-    const order = 'A sort has 1000 fields at most, and so has an index; this one has 1001. Name those that decide.';
+    const order =
+      "A sort has 1000 fields at most, and so has an index; this one has 1001. Leave out fields that don't change the order.";
     const find = (more: object) => t.at('POST', '/_find', { json: { selector, ...more } });
     assertError(await find({ fields: names }), 400, 'invalid_fields', fields);
     assertError(await find({ sort: names }), 400, 'invalid_sort_json', order);

@@ -20,7 +20,7 @@ export interface LatencyLimits {
 
 const QUIET_MS = 300;
 /** Measured for at least so long. */
-const SHORTEST_MS = 300;
+const MIN_MS = 300;
 /** What the worker tells at the end. */
 interface Measurement {
   readonly latencies: readonly number[];
@@ -138,7 +138,7 @@ async function measure<P, T>(neighbour: Neighbour, limits: LatencyLimits, { prep
   await warmMemory();
   const quiet = await neighbour.quiet();
   // A median of a few answers says nothing.
-  const work = () => Promise.all([disturb(prepared), delay(SHORTEST_MS)]);
+  const work = () => Promise.all([disturb(prepared), delay(MIN_MS)]);
   const {
     result: [result],
     latencies,

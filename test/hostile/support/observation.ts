@@ -41,7 +41,7 @@ class Observation {
 
   /** In what it exceeded the bounds. On a machine that is busy with other things the processor time of turns counts alone. */
   get excess(): readonly string[] {
-    const { bytes = MOST_BYTES, ms: longest = LONGEST_MS, waitMs = longest } = this.#permitted ?? {};
+    const { bytes = MAX_BYTES, ms: longest = MAX_MS, waitMs = longest } = this.#permitted ?? {};
     const gained = this.#gained();
     const waits = this.#latencies;
     const turn = Math.max(waits?.longestTurn ?? 0, this.#turn ?? 0);
@@ -122,8 +122,8 @@ class Observation {
  * What every test is held to: the default of `httpd/max_bytes_in_flight` and 100 MB, and how long the thread may be kept, or a neighbour longer
  * than one of an idle server at the same time.
  */
-const MOST_BYTES = 268_435_456 + 100_000_000;
-export const LONGEST_MS = 100;
+const MAX_BYTES = 268_435_456 + 100_000_000;
+export const MAX_MS = 100;
 
 /** Where a test may exceed them, and why: the table shows what was measured all the same. */
 export interface Permitted {

@@ -9,9 +9,9 @@ const SIZES = [0, 100, 4_096, 8_192, 16_384, 65_536, 262_144, 1_048_576, 1_572_8
 const HASH_LENGTHS = [1, 31, 32, 33, 127, 128, 129, 1_000, 70_000, 1_100_000] as const;
 const DEPTHS = [1, 2, 50, 999, 1_000, 1_001, 5_000, 40_000] as const;
 
-const LARGEST_ID = 8_192;
-const LONGEST_HASH = 128;
-const LARGEST_SECURITY = 1_048_576;
+const MAX_ID = 8_192;
+const MAX_HASH_LENGTH = 128;
+const MAX_SECURITY_LENGTH = 1_048_576;
 
 /** The design document that the writes begin with. */
 export const designDocument = {
@@ -82,7 +82,7 @@ export class RandomWrites {
     const text = this.#text();
     const note = `an id of ${Buffer.byteLength(id)} bytes, ${text.length} characters`;
     const answer = await this.#ask('POST', '', { json: { _id: id, text } }, note);
-    if (Buffer.byteLength(id) > LARGEST_ID) return this.#refuse(answer);
+    if (Buffer.byteLength(id) > MAX_ID) return this.#refuse(answer);
     this.#accept(answer, 201);
     this.#state.addLeaf({ id, rev: stringAt(answer.json, 'rev'), text });
   }
@@ -104,7 +104,7 @@ export class RandomWrites {
   async #replicate(): Promise<void> {
     const hashLength = this.#random.chance(70) ? 32 : (this.#random.oneOf(HASH_LENGTHS) ?? 32);
     // Longer ones are refused, few are enough for that.
-    const depth = hashLength > LONGEST_HASH ? 2 : (this.#random.oneOf(DEPTHS) ?? 1);
+    const depth = hashLength > MAX_HASH_LENGTH ? 2 : (this.#random.oneOf(DEPTHS) ?? 1);
     const branches = this.#random.chance(30) ? this.#random.between(2, 15) : 1;
     const id = this.#random.chance(40) ? (this.#shortLeaf()?.id ?? this.#newId()) : this.#newId();
     const start = depth + this.#random.between(0, 2) * 1_000_000;
@@ -117,7 +117,7 @@ export class RandomWrites {
     }));
     const note = `${branches} branches from ${start}, ${depth} deep, with hashes of ${hashLength}`;
     const answer = await this.#ask('POST', '/_bulk_docs', { json: { new_edits: false, docs } }, note);
-    if (hashLength > LONGEST_HASH) return this.#refuse(answer);
+    if (hashLength > MAX_HASH_LENGTH) return this.#refuse(answer);
     this.#accept(answer, 201);
     assert.lengthOf(arrayAt(answer.json), 0, answer.summary);
     for (const { leaf } of leaves) this.#state.addLeaf(leaf);
@@ -154,7 +154,7 @@ export class RandomWrites {
     const text = this.#text();
     const bytes = Buffer.byteLength(JSON.stringify({ text }));
     const answer = await this.#ask('PUT', '/_security', { json: { text } }, `${bytes} bytes`);
-    if (bytes > LARGEST_SECURITY) return this.#refuse(answer);
+    if (bytes > MAX_SECURITY_LENGTH) return this.#refuse(answer);
     this.#accept(answer, 200);
     this.#state.security = text;
   }
@@ -172,7 +172,7 @@ export class RandomWrites {
     const note = `an id of ${Buffer.byteLength(id)} bytes, ${text.length} characters`;
     const body = JSON.stringify({ _id: id, text });
     const answer = await this.#ask('POST', '/_design/writes/_update/make', { body }, note);
-    if (Buffer.byteLength(id) > LARGEST_ID) return this.#refuse(answer);
+    if (Buffer.byteLength(id) > MAX_ID) return this.#refuse(answer);
     this.#accept(answer, 201);
     this.#state.addLeaf({ id, rev: `${answer.headers['x-svc-update-newrev']}`, text });
   }

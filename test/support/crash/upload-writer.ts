@@ -12,7 +12,7 @@ const NAMES = ['a', 'b/c.bin', 'ü'] as const;
 const COMMON = 8;
 /** An upload commits a megabyte at a time; larger ones are also broken off between two commits. */
 const MEGABYTE = 2 ** 20;
-const LARGEST = [1_000, 200_000, 200_000, 2 * MEGABYTE, 3 * MEGABYTE, 8 * MEGABYTE] as const;
+const MAX_SIZES = [1_000, 200_000, 200_000, 2 * MEGABYTE, 3 * MEGABYTE, 8 * MEGABYTE] as const;
 
 interface UploadWriterParts {
   readonly database: string;
@@ -197,7 +197,7 @@ export class UploadWriter {
 function bytesOf(content: string, random: SeededRandom): Uint8Array {
   const key = createHash('md5').update(content).digest();
   const chosen = content.startsWith('common-') ? new SeededRandom(key.readUInt32LE(0)) : random;
-  const largest = chosen.oneOf(LARGEST) ?? 0;
+  const largest = chosen.oneOf(MAX_SIZES) ?? 0;
   const size = chosen.between(Math.min(largest, MEGABYTE), largest);
   return createCipheriv('aes-128-ctr', key, Buffer.alloc(16)).update(Buffer.alloc(size));
 }

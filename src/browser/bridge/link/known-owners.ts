@@ -19,7 +19,7 @@ import { type ConnectionOptions, OwnerConnection } from './owner-connection.ts';
  * How many ticks in a row the owner is heard on its channel before a port that stays silent is given up. An owner that was
  * merely busy answers on both within one tick.
  */
-const MOST_ANSWERS_ELSEWHERE = 3;
+const MAX_ANSWERS_ELSEWHERE = 3;
 
 /** Locks and messages travel by different routes: messages of an owner may arrive after its locks were released. */
 const LAST_MESSAGES_MS = 100;
@@ -166,7 +166,7 @@ export class KnownOwners {
     if (port.isLost) return;
     const channel = this.#channelOf(port.id);
     if (this.#current === port) this.#current = channel;
-    if (channel.hasSpoken && ++port.answersElsewhere === MOST_ANSWERS_ELSEWHERE) this.#lose(port);
+    if (channel.hasSpoken && ++port.answersElsewhere === MAX_ANSWERS_ELSEWHERE) this.#lose(port);
     else channel.probe();
   }
 

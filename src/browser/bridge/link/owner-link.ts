@@ -30,7 +30,7 @@ import { PendingRequest } from './pending-request.ts';
 
 const TICK_MS = 500;
 /** How many ticks a request waits for an owner: 15 s. */
-const MOST_TICKS = 30;
+const MAX_TICKS = 30;
 
 const LOST = 'The tab that owned the database was closed or stopped answering';
 const UNKNOWN_OUTCOME = `${LOST} while it had this request: it may have been carried out or not; read before you write again`;
@@ -316,9 +316,9 @@ class Link implements OwnerLink {
   }
 
   #countTick(pending: PendingRequest): void {
-    if (++pending.ticks < MOST_TICKS) return;
+    if (++pending.ticks < MAX_TICKS) return;
     this.#waiting.delete(pending);
-    const seconds = (MOST_TICKS * TICK_MS) / 1000;
+    const seconds = (MAX_TICKS * TICK_MS) / 1000;
     const { failure } = this.#search;
     const why = failure === undefined ? '' : ` (${failure})`;
     pending.giveUp(`No tab offered the database within ${seconds} s${why}; try again`);

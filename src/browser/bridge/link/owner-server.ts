@@ -1,5 +1,5 @@
 /**
- * The server at the owner's end of the links: takes requests of other tabs' workers and of the service worker, and answers them. Bodies that are streams
+ * The server at the owner's end of the message channels: accepts requests from other tabs' workers and from the service worker, and answers them. Bodies that are streams
  * travel as steps on the channels of both sides. A service worker is offered a port, over which the same messages travel.
  */
 
@@ -45,21 +45,21 @@ export interface OwnerServerOptions {
 export interface OwnerServer {
   /** Refuses new requests from now on, so that their senders wait for the next owner. Requests in progress go on. */
   refuse(): void;
-  /** Resolves when the responses to all requests that were taken are sent. */
+  /** Resolves when the responses to all accepted requests are sent. */
   answered(): Promise<void>;
-  /** Breaks off what is still in progress, and answers nothing more. Continues to refuse new requests. */
+  /** Aborts what is still in progress, and answers nothing more. Continues to refuse new requests. */
   leave(): void;
   /**
-   * Continues to refuse for a second, then stops listening. To be called after the storage was released: if no one listens, a request counts
-   * as begun until the locks show that the owner is gone.
+   * Continues to refuse for a second, then stops listening. To be called after the storage was released: if no one listens, a request is
+   * assumed to have started until the locks show that the owner is gone.
    */
   close(): void;
 }
 
 const KEEP_ALIVE_MS = 10_000;
 
-/** The owner does not learn that a service worker was stopped, and its port with it, and each new one gets a port. */
-const MOST_PORTS = 8;
+/** Each new service worker gets a port, and the owner isn't told when one stops: at most this many ports are kept. */
+const MAX_PORTS = 8;
 
 /** How long others may continue to send requests to an owner that is gone, until they notice. */
 const LINGER_MS = 1000;
@@ -199,7 +199,7 @@ class ChannelServer implements OwnerServer {
     port1.onmessage = ({ data }: MessageEvent<unknown>) => this.#take(asToOwner(data));
     this.#peers.addPort(name, port1);
     const ports = this.#peers.portPeers;
-    const idle = ports.length > MOST_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
+    const idle = ports.length > MAX_PORTS ? ports.find((one) => one !== name && this.#isIdle(one)) : undefined;
     if (idle !== undefined) this.#closePort(idle);
     offerPort({ type: 'SETTEE_PORT', base: instance.base, owner, peer }, port2);
   }

@@ -4,7 +4,7 @@ import { channelName } from '../instance.ts';
 import type { BodyStep } from '../wire.ts';
 
 /** How many channels are kept open. The owner does not learn that a peer is gone, so the least recently used channel is closed. */
-const MOST_CHANNELS = 64;
+const MAX_CHANNELS = 64;
 
 /** The connections to those that send requests: a port if there is one, else a channel, opened when it is first needed. */
 export class PeerConnections {
@@ -67,7 +67,7 @@ export class PeerConnections {
     this.#lastPeer = peer;
     this.#channels.delete(peer);
     this.#channels.set(peer, channel);
-    if (this.#channels.size > MOST_CHANNELS) this.#closeOldest();
+    if (this.#channels.size > MAX_CHANNELS) this.#closeOldest();
     return channel;
   }
 

@@ -7,7 +7,7 @@ import { isStream, type StreamTransport, wireRequest } from '../wire-codec.ts';
 /** Larger bodies travel as Blobs, which messages carry by reference instead of as one copy for every listener. */
 const BLOB_SIZE = 1_048_576;
 /** A request that was in progress when three owners were lost may be what ended them; it isn't sent to a fourth. */
-const MOST_SENDS = 3;
+const MAX_SENDS = 3;
 
 export interface PendingOptions {
   readonly request: PlainRequest;
@@ -54,7 +54,7 @@ export class PendingRequest {
 
   /** Whether it may be sent to another owner after an owner that had it was lost. */
   get canRepeat(): boolean {
-    return this.#options.isReadOnly && this.isWhole && this.#sends < MOST_SENDS;
+    return this.#options.isReadOnly && this.isWhole && this.#sends < MAX_SENDS;
   }
 
   /** Whether its body is still complete. */

@@ -20,7 +20,7 @@ import { isStream, withoutSmallStream } from '../wire-codec.ts';
 /** How long an unconfirmed write is kept, counted from its beginning. A service worker is restarted within some seconds. */
 const KEPT_MS = 30_000;
 /** For the bodies of all that is kept; the oldest are dropped first. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** A write as it came from a service worker: `link` is the same for everything that one life of a service worker sends, by channel or port. */
 export interface SentWrite {
@@ -127,7 +127,7 @@ export class RepeatedWrites {
   #forgetOld(): void {
     const oldest = this.#clock.monotonic() - KEPT_MS;
     for (const write of this.#kept) {
-      if (write.begunAt >= oldest && this.#bytes <= MOST_BYTES) return;
+      if (write.begunAt >= oldest && this.#bytes <= MAX_BYTES) return;
       this.#forget(write);
     }
   }

@@ -22,7 +22,7 @@ export interface FailureDetectorOptions {
 const PINGS = 3;
 
 /** An owner that is silent for longer has failed, whatever it announced. */
-const MOST_BUSY_MS = 20_000;
+const MAX_BUSY_MS = 20_000;
 
 export class FailureDetector {
   readonly #options: FailureDetectorOptions;
@@ -37,7 +37,7 @@ export class FailureDetector {
 
   /** The owner announced work that may keep it from answering pings for this long. */
   noteBusy(ownerId: string, forMs: number): void {
-    const until = this.#options.clock.monotonic() + Math.min(forMs, MOST_BUSY_MS);
+    const until = this.#options.clock.monotonic() + Math.min(forMs, MAX_BUSY_MS);
     this.#busyUntil.set(ownerId, Math.max(until, this.#busyUntil.get(ownerId) ?? 0));
   }
 

@@ -18,7 +18,7 @@ import {
 import { type JsonScanner, NO_END } from '../../../base/json/json-scanner.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
 import { LongJsonScanner } from '../../../base/json/long-json-scanner.ts';
-import { LONGEST_NAME } from '../../../base/json/parse-in-steps.ts';
+import { MAX_NAME_LENGTH } from '../../../base/json/parse-in-steps.ts';
 import { minify, minifyInSteps } from '../../../base/json/white-space.ts';
 import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { ReservedValues } from './reserved-members.ts';
@@ -154,7 +154,7 @@ export class DocumentScanner implements ReservedValues {
     const text = this.#text;
     let at = start + 1;
     let hash = 0;
-    const most = start + LONGEST_NAME;
+    const most = start + MAX_NAME_LENGTH;
     for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(++at)) {
       // NaN, after the text's last character, is not above either.
       if (!(code >= SPACE) || at > most) return NO_END;
@@ -168,7 +168,7 @@ export class DocumentScanner implements ReservedValues {
   #escapedNameEnd(start: number): number {
     const json = this.#json;
     const { limit } = json;
-    json.limit = Math.min(limit, start + LONGEST_NAME);
+    json.limit = Math.min(limit, start + MAX_NAME_LENGTH);
     const end = json.stringEnd(start);
     json.limit = limit;
     if (end === NO_END) return NO_END;

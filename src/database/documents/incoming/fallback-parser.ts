@@ -15,7 +15,7 @@ import {
 } from '../../../base/json/nesting.ts';
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import {
-  LONGEST_NAME,
+  MAX_NAME_LENGTH,
   parseInSteps,
   parseWantedInSteps,
   type SomeMembers,
@@ -209,7 +209,7 @@ function* readDistinctMembers(text: string, start: number): CooperativeTask<stri
 
 /** Whether the cursor's member is part of the body. Fails if its name is reserved and unknown. */
 function isOfBody(cursor: JsonCursor): boolean {
-  if (cursor.keyEnd - cursor.keyStart > LONGEST_NAME) throw tooLongName();
+  if (cursor.keyEnd - cursor.keyStart > MAX_NAME_LENGTH) throw tooLongName();
   const first = cursor.text.charCodeAt(cursor.keyStart + 1);
   if (first !== UNDERSCORE && first !== BACKSLASH) return true;
   const { name } = cursor;

@@ -45,10 +45,10 @@ export function checkAddressable(name: string): void {
 }
 
 /** The maximum for one request, or one document: each takes some kilobytes of memory while it is written, however small it is. */
-export const MOST_ATTACHMENTS = 50_000;
+export const MAX_ATTACHMENTS = 50_000;
 
 export function tooManyAttachments(): DatabaseError {
-  const reason = `A request or a document can have at most ${MOST_ATTACHMENTS} attachments; nothing was changed. Send them in several requests, or distribute them over several documents.`;
+  const reason = `A request or a document can have at most ${MAX_ATTACHMENTS} attachments; nothing was changed. Send them in several requests, or distribute them over several documents.`;
   return new DatabaseError('too_large', reason);
 }
 

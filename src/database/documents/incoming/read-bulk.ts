@@ -119,12 +119,12 @@ function isOption(name: string): boolean {
 }
 
 /** The length of the name `docs` with its quotes and with each letter as an escape. */
-const LONGEST_DOCS = 26;
+const MAX_DOCS_LENGTH = 26;
 
 /** Moves to the value of the object's next member `docs`; returns false if there is none. */
 function* moveToDocs(cursor: JsonCursor): CooperativeTask<boolean> {
   while (cursor.nextName()) {
-    if (cursor.keyEnd - cursor.keyStart <= LONGEST_DOCS && cursor.name === 'docs') return true;
+    if (cursor.keyEnd - cursor.keyStart <= MAX_DOCS_LENGTH && cursor.name === 'docs') return true;
     yield* cursor.skipValueInSteps();
   }
   return false;

@@ -8,7 +8,7 @@ import { atOnce, type CooperativeTask, mapInSteps } from '../../../base/shared/t
 import type { BadRev, DocId, IncomingAttachment, IncomingDocument, RevId, RevisionPath } from '../contract.ts';
 import { isLocalId, parseDocId } from '../identifiers.ts';
 import { checkHash, isLocalRev, parseRevId, toRevId } from '../revisions/revisions.ts';
-import { duplicateAttachments, MOST_ATTACHMENTS, parseAttachment, tooManyAttachments } from './incoming-attachment.ts';
+import { duplicateAttachments, MAX_ATTACHMENTS, parseAttachment, tooManyAttachments } from './incoming-attachment.ts';
 
 /** What happens to a reserved member: its value is read, it is left out, or it stays in the body. */
 type ReservedUse = 'read' | 'dropped' | 'kept';
@@ -137,7 +137,7 @@ function* parseAttachments(
 ): CooperativeTask<readonly IncomingAttachment[]> {
   if (!isObject(value)) throw badMember('_attachments');
   const names = written ?? Object.keys(value);
-  if (names.length > MOST_ATTACHMENTS) throw tooManyAttachments();
+  if (names.length > MAX_ATTACHMENTS) throw tooManyAttachments();
   if (new Set(names).size < names.length) throw duplicateAttachments();
   return yield* mapInSteps(names, (name) => parseAttachment(name, value[name]));
 }

@@ -68,14 +68,14 @@ export function* encodeTreeInSteps<B>(
 }
 
 /**
- * Reads the output of `encodeTree`. The ancestors of an only leaf are read when its parent is requested; so text that is
+ * Reads the output of `encodeTree`. The ancestors of a single leaf are read when its parent is requested; so text that is
  * damaged there fails then. Fails with `storage_corrupt`.
  */
 export function decodeTree<B>(text: string, decodeBody: DecodeBody<B>): readonly RevisionNode<B>[] {
   return text.startsWith(SEVERAL) ? atOnce(decodeTreeInSteps(text, decodeBody)) : decodeOnly(text, decodeBody);
 }
 
-/** Like `decodeTree`, but lets other tasks run in the middle of many leaves, or of a long history of several. */
+/** Like `decodeTree`, but lets other tasks run in the middle of many leaves, or of a long history of several leaves. */
 export function* decodeTreeInSteps<B>(
   text: string,
   decodeBody: DecodeBody<B>,
@@ -142,7 +142,7 @@ function* decodePath<B>(
   let parent = takes(reader, BRANCH) ? readBranchPoint(reader, earlier) : undefined;
   const rootGeneration = leafGeneration - revisions.length + 1;
   if (parent !== undefined && parent.generation !== rootGeneration - 1) {
-    throw corruptTree(reader.text, reader.position, 'a branch that misses its parent');
+    throw corruptTree(reader.text, reader.position, 'a branch without its parent');
   }
   const nodes: RevisionNode<B>[] = [];
   for (const { generation, hash, deleted, body } of revisions.reverse()) {
@@ -159,7 +159,7 @@ function readBranchPoint<B>(reader: AncestryReader<B>, earlier: readonly Revisio
   if (!takes(reader, '.')) throw corruptTree(reader.text, reader.position, 'no generation of a branch point');
   const generation = readNumber(reader);
   const node = path?.[must(path[0]).generation - generation];
-  if (node === undefined) throw corruptTree(reader.text, start, 'a branch from nowhere');
+  if (node === undefined) throw corruptTree(reader.text, start, 'a branch from an unknown revision');
   return node;
 }
 

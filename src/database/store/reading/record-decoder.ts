@@ -4,7 +4,7 @@ import type { DocumentRecord, DocumentRow } from '../contract.ts';
 import { decodeEntry, decodeInTurns, decodeRev, isLongEntry } from '../state/entry.ts';
 
 /** The number of long entries that are known while their records are in use. */
-const MOST_KNOWN = 16;
+const MAX_KNOWN = 16;
 
 /**
  * Decodes entries to records. Entries of very many revisions are decoded in steps, and all concurrent readers of such a document share
@@ -45,7 +45,7 @@ export class RecordDecoder {
     this.#known.delete(record.id);
     this.#known.set(record.id, new WeakRef(record));
     const [oldest] = this.#known.keys();
-    if (this.#known.size > MOST_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 

@@ -30,12 +30,12 @@ import { isLiveEntry } from '../state/trees.ts';
 import { type RecordDecoder, StoredRow } from './record-decoder.ts';
 import { entriesToSkip } from './skipped-entries.ts';
 
-/** The number of documents that are looked up at once, … */
+/** The most documents that are looked up at once. */
 const BATCH_DOCUMENTS = 200;
-/** … if their entries have no more characters than this. */
+/** The most characters that the entries of one such look-up have, except if one entry alone has more. */
 const BATCH_UNITS = 2 ** 20;
 
-/** Bodies that are read ahead, where that saves time, while as many are read. */
+/** Bodies that are prefetched while the previous batch is read, where that saves time. */
 const BODIES_AHEAD = 100;
 
 /** How long a body's pages are kept for a reader in pieces: a slow reader can't continue with another state in the middle of a body. */
@@ -54,7 +54,7 @@ interface SnapshotSource {
 }
 
 /**
- * A view of one state. When it is taken back for its age it continues with the current state: lists resume after the
+ * A view of one state. When it is revoked for its age it continues with the current state: lists resume after the
  * last row that they returned, so a reader that takes minutes gets every document that existed all the time, each once.
  */
 export class StateSnapshot implements Snapshot {
@@ -110,7 +110,7 @@ export class StateSnapshot implements Snapshot {
     return this.#ticket.revoked || this.#state !== state;
   }
 
-  /** Runs a read, once more on the current state if the snapshot was taken back while it ran. */
+  /** Runs a read, once more on the current state if the snapshot was revoked while it ran. */
   #read<T>(read: (state: State) => MaybePromise<T>): MaybePromise<T> {
     const state = this.#current();
     return orElse(
@@ -214,7 +214,7 @@ export class StateSnapshot implements Snapshot {
 
   /**
    * The pages are kept for the reader alone, however long it reads. If a later state has already removed them the reader holds its own
-   * snapshot, which is taken back after its maximum age.
+   * snapshot, which is revoked after its maximum age.
    */
   async openAttachment(attachment: AttachmentBytes): Promise<AttachmentReader | undefined> {
     const { file, detached, state } = this.#source;

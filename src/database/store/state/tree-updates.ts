@@ -25,7 +25,7 @@ export class TreeUpdates {
   }
 }
 
-/** The change in the bytes of a body page. */
+/** By how much the bytes of a body page, all and live ones, change. */
 export interface SpaceDelta {
   total: number;
   live: number;

@@ -27,7 +27,7 @@ const HASTE = 1 / 6;
 /** A file of which less than about six tenths is live counts as bloated: well before it is twice as large as its content. */
 const BLOATED = 1.7;
 /** Below this size, in bytes, haste is not worth what a file could save. */
-const LEAST_BLOATED_BYTES = 8 * 2 ** 20;
+const MIN_BLOATED_BYTES = 8 * 2 ** 20;
 
 /** How much waits to be stored, relative to the bounds that make a checkpoint due. */
 export class CheckpointLoad {
@@ -69,7 +69,7 @@ export class CheckpointLoad {
   async lookForBloat(): Promise<void> {
     if (this.#file.compact === undefined) return;
     const size = await this.#file.size();
-    this.#isBloated = size > LEAST_BLOATED_BYTES && size > BLOATED * liveBytes(this.#state.current);
+    this.#isBloated = size > MIN_BLOATED_BYTES && size > BLOATED * liveBytes(this.#state.current);
   }
 
   /**

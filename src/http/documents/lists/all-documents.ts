@@ -11,7 +11,7 @@ import { byBytes } from './body-batches.ts';
 import {
   contentFlags,
   type DocumentList,
-  MOST_ATTACHED_BYTES,
+  MAX_ATTACHED_BYTES,
   type RowBatch,
   type RowOptions,
 } from './document-list.ts';
@@ -116,7 +116,7 @@ export class AllDocuments implements DocumentList {
     const shown = this.#shown(record);
     if (!isLong(shown)) return undefined;
     const rev = JSON.stringify(revOf(shown.node));
-    const pieces = shownPieces(this.snapshot, shown, MOST_ATTACHED_BYTES);
+    const pieces = shownPieces(this.snapshot, shown, MAX_ATTACHED_BYTES);
     return { pieces: rowPieces(JSON.stringify(record.id), rev, pieces) };
   }
 
@@ -130,7 +130,7 @@ export class AllDocuments implements DocumentList {
     if (this.#show.attachments === undefined) return this.snapshot.bodies(records.map(winnerOf));
     const bodies: (string | undefined)[] = [];
     for (const record of records) {
-      bodies.push(await attachedBody(this.snapshot, this.#shown(record), MOST_ATTACHED_BYTES));
+      bodies.push(await attachedBody(this.snapshot, this.#shown(record), MAX_ATTACHED_BYTES));
     }
     return bodies;
   }

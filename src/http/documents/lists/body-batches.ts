@@ -37,7 +37,7 @@ export function* byBytes<T>(items: readonly T[], bytesOf: (item: T) => number): 
 }
 
 /** If it is still missing from a snapshot a few milliseconds old, it does not exist. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /**
  * Returns what `read` returns. A slow reader may read bodies minutes after their documents were found, when these have been
@@ -49,7 +49,7 @@ export async function readAgain<T>(read: (isAgain: boolean) => Promise<T>): Prom
     try {
       return await read(attempt > 1);
     } catch (error) {
-      if (attempt === MOST_ATTEMPTS || !isDatabaseError(error, 'cancelled')) throw error;
+      if (attempt === MAX_ATTEMPTS || !isDatabaseError(error, 'cancelled')) throw error;
     }
   }
 }

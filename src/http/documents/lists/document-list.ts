@@ -30,7 +30,7 @@ export function isLongRow(batch: RowBatch): batch is LongRow {
 }
 
 /** Maximum plain bytes of attachments in one row: a client that reads a list takes a row as a whole. */
-export const MOST_ATTACHED_BYTES = 64 * 1024 * 1024;
+export const MAX_ATTACHED_BYTES = 64 * 1024 * 1024;
 
 export interface DocumentList {
   /** Number of rows without any bounds. */

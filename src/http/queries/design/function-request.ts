@@ -22,7 +22,7 @@ const SIGNATURE_IN_ADDRESS = /(?<=[?&])oauth_signature=[^&#\s]*&?/g;
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 /** For a form that becomes values for a function. */
 const FORM: BodyBound = { bytes: 1_048_576, remedy: 'Send less in a form; functions read JSON from `req.body`.' };
-const MOST_FIELDS = 10_000;
+const MAX_FIELDS = 10_000;
 /** For any other body that a function sees. */
 const SEEN: BodyBound = { bytes: 16_777_216, remedy: 'Send large data as an attachment, or as documents.' };
 /** What functions see if there is no body. */
@@ -130,8 +130,8 @@ function formOf(context: Context, text: string): Record<string, string> {
   if (text.length > FORM.bytes) throw tooLarge(FORM);
   let fields = 1;
   for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) fields++;
-  if (fields <= MOST_FIELDS) return Object.fromEntries(new URLSearchParams(text));
-  const reason = `A form has ${MOST_FIELDS} fields at most, and this one has ${fields}; nothing was changed. Send less in a form; functions read JSON from \`req.body\`.`;
+  if (fields <= MAX_FIELDS) return Object.fromEntries(new URLSearchParams(text));
+  const reason = `A form has ${MAX_FIELDS} fields at most, and this one has ${fields}; nothing was changed. Send less in a form; functions read JSON from \`req.body\`.`;
   throw new DatabaseError('too_large', reason);
 }
 

@@ -42,7 +42,7 @@ type Bindings = ReadonlyMap<string, unknown>;
 
 const ANYTHING = '*';
 /** Each request reads all of them. */
-const MOST_RULES = 10_000;
+const MAX_RULES = 10_000;
 /** How many steps lead from a design document to its database. */
 const STEPS_TO_DATABASE = 2;
 
@@ -91,8 +91,8 @@ function* parseRules(rules: unknown, options: RewriteOptions): CooperativeTask<r
     throw new DatabaseError('rewrite_rules_error', 'Rewrite rules are a String. They must be a JSON Array.');
   }
   if (!Array.isArray(rules)) throw new DatabaseError('rewrite_rules_error', 'Rewrite rules must be a JSON Array.');
-  if (rules.length > MOST_RULES) {
-    const reason = `A design document has ${MOST_RULES} rewrite rules at most, and this one has ${rules.length}. Use variables such as ":id" in their paths.`;
+  if (rules.length > MAX_RULES) {
+    const reason = `A design document has ${MAX_RULES} rewrite rules at most, and this one has ${rules.length}. Use variables such as ":id" in their paths.`;
     throw new DatabaseError('rewrite_rules_error', reason);
   }
   return yield* mapInSteps(rules, (rule: unknown) => parseRule(rule, options));

@@ -12,7 +12,7 @@ import { conflictsOf, documentText } from '../../shown/document-rendering.ts';
 type Shown = string | undefined;
 
 /** How many ancestors are looked at to find out whether a document was in the answer before. */
-const MOST_ANCESTORS = 10;
+const MAX_ANCESTORS = 10;
 
 interface LiveSelectionOptions {
   /** Whether a document, given as its text, is in the answer. */
@@ -80,7 +80,7 @@ export class LiveSelection implements ChangeFilter {
     if (record.leaves.length > 1) return true;
     let node = winnerOf(record).parent;
     for (let looked = 0; node !== undefined; looked++) {
-      const body = looked < MOST_ANCESTORS ? await snapshot.body(node) : undefined;
+      const body = looked < MAX_ANCESTORS ? await snapshot.body(node) : undefined;
       if (!node.deleted && (body === undefined || (await this.#textInAnswer(record, node, body)) !== undefined))
         return true;
       node = node.parent;

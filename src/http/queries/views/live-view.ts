@@ -26,7 +26,7 @@ interface LiveOptions extends FeedTimes {
 
 const FEEDS: readonly LiveFeed[] = ['longpoll', 'continuous', 'eventsource'];
 /** Maximum number of ranges that are watched, each separately. */
-const MOST_KEYS = 1_000;
+const MAX_KEYS = 1_000;
 
 /** Which feed the request asks for; undefined if it wants only the rows. */
 export function liveFeedOf(context: Context): LiveFeed | undefined {
@@ -68,10 +68,10 @@ function readLiveOptions(context: Context, { keys, skip, limit, isReduced }: Vie
       '`skip` and `limit` can not be combined with `include_rows` in a feed. Give bounds such as `startkey` and `endkey` instead.',
     );
   }
-  if (keys !== undefined && keys.length > MOST_KEYS) {
+  if (keys !== undefined && keys.length > MAX_KEYS) {
     throw new DatabaseError(
       'bad_request',
-      `\`keys\` has ${keys.length} keys; a feed follows ${MOST_KEYS} at most. Give fewer keys, or bounds.`,
+      `\`keys\` has ${keys.length} keys; a feed follows ${MAX_KEYS} at most. Give fewer keys, or bounds.`,
     );
   }
   // A client that asks for rows begins with all of them.

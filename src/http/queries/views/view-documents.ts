@@ -14,7 +14,7 @@ import type { ViewRow } from '../../../queries/views/contract.ts';
 import { byBytes, readAgain } from '../../documents/lists/body-batches.ts';
 import {
   contentFlags,
-  MOST_ATTACHED_BYTES,
+  MAX_ATTACHED_BYTES,
   type RowBatch,
   type RowOptions,
 } from '../../documents/lists/document-list.ts';
@@ -46,7 +46,7 @@ export async function* withDocuments(
     for (const batch of byBytes(found, ({ shown }) => (shown === undefined ? 0 : shownBytes(shown)))) {
       const [first] = batch;
       if (batch.length === 1 && first?.shown !== undefined && isLong(first.shown)) {
-        yield { pieces: rowPieces(first.row, shownPieces(snapshot, first.shown, MOST_ATTACHED_BYTES)) };
+        yield { pieces: rowPieces(first.row, shownPieces(snapshot, first.shown, MAX_ATTACHED_BYTES)) };
         continue;
       }
       const known = batch.map(({ row }) => row);

@@ -15,7 +15,7 @@ const ADMINS = 'admins';
 const SECTIONS = /^(?:admins|svc_httpd_auth|svc_httpd_oauth|oauth_\w+|jwt_auth|jwt_keys|vhosts)$/;
 const HTTPD = /^(?:authentication_handlers|trusted_proxies|x_forwarded_\w+|vhost_global_handlers|max_connections)$/;
 /** With fewer, other and faster clients could use all connections: the setting could not be changed back. */
-const LEAST_CONNECTIONS = 16;
+const MIN_CONNECTIONS = 16;
 
 /** While everyone is an admin, no one needs to be recognized. */
 const NOBODYS: readonly string[] = [];
@@ -43,10 +43,10 @@ export function assertKeepsAccess(
 function assertConnections(next: ConfigStore, { key }: SettingChange): void {
   if (key !== 'max_connections') return;
   const most = integerSetting(next, 'httpd', 'max_connections') ?? 0;
-  if (most === 0 || most >= LEAST_CONNECTIONS) return;
+  if (most === 0 || most >= MIN_CONNECTIONS) return;
   throw lockedOut(
     `with so few connections httpd/max_connections could not be changed back while others have them`,
-    `set ${LEAST_CONNECTIONS} at least, or fewer in the file of the settings or by --set`,
+    `set ${MIN_CONNECTIONS} at least, or fewer in the file of the settings or by --set`,
   );
 }
 

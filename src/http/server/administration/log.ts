@@ -10,20 +10,20 @@ import { MUST_REVALIDATE, okAnswer } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
 
 const DEFAULT_BYTES = 1_000;
-const MOST_BYTES = 1_000_000;
+const MAX_BYTES = 1_000_000;
 const ADMIN_ROLE = '_admin';
 /** Characters of a message, by a server admin and by others. */
-const LONGEST_MESSAGE = 65_536;
-const LONGEST_OF_USERS = 4_096;
+const MAX_MESSAGE_LENGTH = 65_536;
+const MAX_LENGTH_OF_USERS = 4_096;
 /** Characters of a name, and of an address as a proxy may forward it. */
-const LONGEST_NAME = 128;
+const MAX_NAME_LENGTH = 128;
 const ADDRESS = /^[\w.:%]{1,64}$/;
 const LEVELS = ['debug', 'info', 'error'] as const;
 
 export async function getLog({ logTail }: AdministrationService, { query }: Context): Promise<Answer> {
   const bytes = parseCount(query.get('bytes') ?? DEFAULT_BYTES);
   const offset = parseCount(query.get('offset') ?? 0);
-  if (bytes > MOST_BYTES) throw new DatabaseError('bad_request', `'bytes' cannot exceed ${MOST_BYTES}`);
+  if (bytes > MAX_BYTES) throw new DatabaseError('bad_request', `'bytes' cannot exceed ${MAX_BYTES}`);
   const body = wholeCharacters(await logTail.read(bytes, offset));
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': MUST_REVALIDATE };
   return { status: 200, headers, body };
@@ -39,7 +39,7 @@ export async function postLog(service: AdministrationService, context: Context):
     throw new CustomCodeError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info or error.');
   }
   const isAdmin = context.user.roles.includes(ADMIN_ROLE);
-  const longest = isAdmin ? LONGEST_MESSAGE : LONGEST_OF_USERS;
+  const longest = isAdmin ? MAX_MESSAGE_LENGTH : MAX_LENGTH_OF_USERS;
   if (typeof message !== 'string' || message.length > longest) {
     const reason = `message must be a string of at most ${longest} characters.`;
     throw new DatabaseError('bad_request', reason);
@@ -58,7 +58,7 @@ function senderOf(context: Context): string {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.slice(0, LONGEST_NAME));
+  return JSON.stringify(text.slice(0, MAX_NAME_LENGTH));
 }
 
 /** Removes the bytes of characters that were cut in two. */

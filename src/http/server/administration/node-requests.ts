@@ -1,6 +1,6 @@
 /**
- * `_node/…` and `_membership`: what tools ask a server that could be one of several (docs/http/server.md#nodes). This one is always alone, and
- * its name is the one that later versions have by default.
+ * `_node/…` and `_membership`: what tools ask a server that could be one of several (docs/http/server.md#nodes). Settee is always a single node, and
+ * its name is the default of CouchDB 2 and later.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Answer, Context } from '../../request/context.ts';
@@ -37,7 +37,7 @@ export async function answerNode(
   return jsonAnswer(context, 200, JSON.stringify({ name: NAME }));
 }
 
-/** The rest of what later versions report here is about their machine: its processes, schedulers and memory. */
+/** The rest of what CouchDB 2 and later report here is about their machine: its processes, schedulers and memory. */
 function answerSystem(context: Context): Answer {
   const uptime = Math.floor(context.services.statistics.uptimeMs / 1_000);
   return jsonAnswer(context, 200, JSON.stringify({ uptime }));

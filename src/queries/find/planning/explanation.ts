@@ -126,8 +126,8 @@ function missingFields(index: JsonIndex | undefined, { required }: Conditions): 
 
 /** Returns the first names only: a query may sort by very many fields, and the names are repeated for each index. */
 function namesOf(fields: readonly { readonly field: string }[]): string {
-  const names = fields.slice(0, MOST_NAMES).map(({ field }) => field);
-  return names.join(', ') + (fields.length > MOST_NAMES ? ', …' : '');
+  const names = fields.slice(0, MAX_NAMES).map(({ field }) => field);
+  return names.join(', ') + (fields.length > MAX_NAMES ? ', …' : '');
 }
 
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;

@@ -170,7 +170,7 @@ function reasonAgainst(candidate: Candidate, chosen: Candidate, named: readonly 
 }
 
 /** An index of more fields than that is not suggested. */
-const MOST_SORTED = 100;
+const MAX_SORTED = 100;
 
 /** An index that would help a query, as `_index` takes it. */
 export interface IndexSuggestion {
@@ -186,7 +186,7 @@ function suggestIndex({ sort }: FindQuery, conditions: Conditions): IndexSuggest
   const indexable = conditions.indexable().filter((field) => field !== '_id');
   const equal = indexable.filter((field) => conditions.isConstant(field));
   // No one makes an index of hundreds of fields, and a response that named them would be as long as the query.
-  if (sort.length > MOST_SORTED) return undefined;
+  if (sort.length > MAX_SORTED) return undefined;
   const sorted = sort.map(({ field }) => field);
   const ranged = sorted.length > 0 ? [] : indexable.filter((field) => !conditions.isConstant(field)).slice(0, 1);
   const isById = sorted.every((field) => field === '_id');

@@ -72,7 +72,7 @@ export class DocumentReader {
 
   #textOf({ id, leaves }: DocumentRecord, winner: StoredNode, body: string): string {
     const showsConflicts = this.#options.query.conflicts && leaves.length > 1;
-    const members = showsConflicts ? metaText({ conflicts: losersOf(leaves) }) : '';
+    const members = showsConflicts ? metaText({ conflicts: conflictsOf(leaves) }) : '';
     return writeDocument({ id, rev: revOf(winner), deleted: false, body, members });
   }
 }
@@ -98,7 +98,7 @@ function* liveBatches(documents: readonly UnreadDocument[]): Generator<readonly 
   if (batch.length > 0) yield batch;
 }
 
-function losersOf(leaves: readonly StoredNode[]): RevId[] {
+function conflictsOf(leaves: readonly StoredNode[]): RevId[] {
   return leaves
     .slice(1)
     .filter(({ deleted }) => !deleted)

@@ -14,12 +14,12 @@ interface SelectorFailure {
 }
 
 /** A document with a long array may fail in each of its elements. */
-const MOST_FAILURES = 100;
+const MAX_FAILURES = 100;
 
 type Path = SelectorFailure['path'];
 
 /**
- * Returns the conditions that do not hold, of each alternative if none holds; at most `MOST_FAILURES`. Empty if the selector is fulfilled.
+ * Returns the conditions that do not hold, of each alternative if none holds; at most `MAX_FAILURES`. Empty if the selector is fulfilled.
  * Fails with 400 `too_many_steps`.
  */
 export function* failuresOf(
@@ -49,7 +49,7 @@ class FailureSearch {
   }
 
   get #isFull(): boolean {
-    return this.found.length === MOST_FAILURES;
+    return this.found.length === MAX_FAILURES;
   }
 
   /** Finds the failures of a condition that does not hold. */

@@ -5,9 +5,9 @@
 import { badArgument, queryError } from '../query-error.ts';
 import { type CharacterTest, property } from './pattern-characters.ts';
 
-const MOST_CONDITIONS = 10_000;
+const MAX_CONDITIONS = 10_000;
 /** Values in all of its lists. */
-const MOST_VALUES = 500_000;
+const MAX_VALUES = 500_000;
 
 export class SelectorRoom {
   readonly patterns = new PatternRoom();
@@ -17,34 +17,34 @@ export class SelectorRoom {
   /** Fails with 400 `invalid_selector`. */
   addCondition(): void {
     this.#conditions += 1;
-    if (this.#conditions <= MOST_CONDITIONS) return;
+    if (this.#conditions <= MAX_CONDITIONS) return;
     throw queryError(
       'invalid_selector',
-      `A selector has ${MOST_CONDITIONS} conditions at most. Give values of one field as the list of $in, or send several queries.`,
+      `A selector has ${MAX_CONDITIONS} conditions at most. Give values of one field as the list of $in, or send several queries.`,
     );
   }
 
   /** Fails with 400 `invalid_selector`. */
   addValues(count: number): void {
     this.#values += count;
-    if (this.#values <= MOST_VALUES) return;
+    if (this.#values <= MAX_VALUES) return;
     throw queryError(
       'invalid_selector',
-      `The lists of a selector have ${MOST_VALUES} values at most. Send several queries, each with a part of them.`,
+      `The lists of a selector have ${MAX_VALUES} values at most. Send several queries, each with a part of them.`,
     );
   }
 }
 
 /** Characters of one pattern, and of all of them. */
-const LONGEST = 10_000;
+const MAX_LENGTH = 10_000;
 const ALL_CHARACTERS = 100_000;
 /** Instructions of one pattern, which bounds counted repetitions, and of all of them. */
-const MOST_INSTRUCTIONS = 2_000;
+const MAX_INSTRUCTIONS = 2_000;
 const ALL_INSTRUCTIONS = 20_000;
 /** Steps that a pattern takes for a character of the text. */
-const MOST_STEPS = 500_000;
+const MAX_STEPS = 500_000;
 /** Different properties such as `\p{L}`: an engine takes up to a millisecond to make one of them ready. */
-const MOST_PROPERTIES = 50;
+const MAX_PROPERTIES = 50;
 
 /** Limits for all patterns of a selector. */
 export class PatternRoom {
@@ -55,7 +55,8 @@ export class PatternRoom {
 
   /** To be called before a pattern is parsed. Fails with 400 `bad_arg`, as all methods do. */
   addSource(source: string): void {
-    if (source.length > LONGEST) throw badArgument('$regex', source, `A pattern has ${LONGEST} characters at most.`);
+    if (source.length > MAX_LENGTH)
+      throw badArgument('$regex', source, `A pattern has ${MAX_LENGTH} characters at most.`);
     this.#characters += source.length;
     if (this.#characters <= ALL_CHARACTERS) return;
     throw badArgument('$regex', source, `All patterns of a selector have ${ALL_CHARACTERS} characters at most.`);
@@ -64,7 +65,7 @@ export class PatternRoom {
   /** To be called before an instruction is added to the pattern's `count` instructions. `steps`: of all of them, including the new one. */
   addInstruction(source: string, count: number, steps: number): void {
     this.#instructions += 1;
-    if (count >= MOST_INSTRUCTIONS || steps > MOST_STEPS) {
+    if (count >= MAX_INSTRUCTIONS || steps > MAX_STEPS) {
       throw badArgument(
         '$regex',
         source,
@@ -83,8 +84,8 @@ export class PatternRoom {
   property(source: string, name: string): CharacterTest | undefined {
     const known = this.#properties.get(name);
     if (known !== undefined) return known;
-    if (this.#properties.size === MOST_PROPERTIES) {
-      throw badArgument('$regex', source, `A selector has ${MOST_PROPERTIES} different properties \\p{…} at most.`);
+    if (this.#properties.size === MAX_PROPERTIES) {
+      throw badArgument('$regex', source, `A selector has ${MAX_PROPERTIES} different properties \\p{…} at most.`);
     }
     const test = property(name);
     if (test !== undefined) this.#properties.set(name, test);

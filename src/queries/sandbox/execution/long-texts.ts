@@ -14,7 +14,7 @@ export type CallText = string | TextBytes;
 /** Calls with more characters are sent as bytes. */
 export const LONG_CALL = 1024 * 1024;
 /** At most this many characters of long calls are in transit, or a single call that has more. */
-const MOST_UNDER_WAY = 16 * 1024 * 1024;
+const MAX_IN_PROGRESS = 16 * 1024 * 1024;
 const PIECE = 1024 * 1024;
 
 export function lengthOfText(text: CallText): number {
@@ -96,7 +96,7 @@ export class LongCalls {
   }
 
   #fits(length: number): boolean {
-    return this.#underWay === 0 || this.#underWay + length <= MOST_UNDER_WAY;
+    return this.#underWay === 0 || this.#underWay + length <= MAX_IN_PROGRESS;
   }
 
   #serve(): void {

@@ -2,7 +2,7 @@
  * Decides where the calls of one program run. Without workers they run in this thread, with all the time that the program has.
  * With workers, a small call of a function that a worker found to be quick begins in this thread, for `SLICE_MS` at most, which
  * usually saves the round trip to a worker. A call that takes longer runs again in a worker, from its beginning: functions are pure. A
- * program whose calls took longer than that does not begin here for some time, and for longer if they used up all their time. If
+ * program whose calls took longer than that does not begin here for some time, which grows with each such call. If
  * requests are answered in this thread and there are no workers, or none can be started, calls have a tenth of their limits.
  */
 import type { Clock } from '../../../base/shared/clock.ts';
@@ -22,8 +22,8 @@ const TURN_MS = 40;
 const MAX_SLICE_LENGTH = 128 * 1024;
 /** After the first call that took longer, the program's calls begin in a worker for this long; after each further one twice as long. */
 const FIRST_AVOIDED_MS = 2_000;
-const MOST_AVOIDED_MS = 600_000;
-/** The part of its limits that a program has in a thread that answers requests. */
+const MAX_BACKOFF_MS = 600_000;
+/** The fraction of its limits that a program has in a thread that answers requests. */
 const SHARE_OF_REQUESTS_THREAD = 1 / 10;
 
 /** Where programs may run. */
@@ -110,14 +110,14 @@ export class ProgramExecutor {
     } catch (failure) {
       if (failure instanceof WorkersUnavailable) return this.#runHere(call);
       this.#proven.forget(call);
-      if (failure instanceof IsolateFailure && failure.kind === 'time') this.#avoidThread(MOST_AVOIDED_MS);
+      if (failure instanceof IsolateFailure && failure.kind === 'time') this.#avoidThread(MAX_BACKOFF_MS);
       throw failure;
     }
   }
 
   #avoidThread(ms: number): void {
     this.#avoidedUntil = this.#clock.monotonic() + ms;
-    this.#avoidedMs = Math.min(ms * 2, MOST_AVOIDED_MS);
+    this.#avoidedMs = Math.min(ms * 2, MAX_BACKOFF_MS);
   }
 
   /** Begins a list in a worker from the start, because a list that has taken rows can't be run again. */
@@ -158,12 +158,12 @@ export class ProgramExecutor {
 
 /** A call that took longer in a worker is not quick. */
 const QUICK_MS = 10;
-/** Functions that are remembered; when there are more, all have to prove it again. */
-const MOST_FUNCTIONS = 1_000;
+/** Functions that are remembered; when there are more, all are measured again. */
+const MAX_FUNCTIONS = 1_000;
 
 /**
- * The functions of one program that have proved quick in a worker. No others begin in the thread of requests: what a
- * stranger's function does there before it is interrupted (compilation, an array of millions, the memory that it takes) exceeds its slice.
+ * The functions of one program that were quick in a worker. No others begin in the thread that answers requests: what an
+ * untrusted function does there before it is interrupted (compilation, an array of millions, the memory that it takes) exceeds its slice.
  */
 class FastCallList {
   /** What identifies the functions of a call, by operation. */
@@ -186,7 +186,7 @@ class FastCallList {
   }
 
   #add(call: FunctionCall): void {
-    if (this.#count >= MOST_FUNCTIONS) {
+    if (this.#count >= MAX_FUNCTIONS) {
       this.#functions.clear();
       this.#count = 0;
     }

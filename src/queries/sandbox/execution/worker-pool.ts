@@ -47,14 +47,14 @@ interface WorkerPoolOptions {
 }
 
 /** Calls of one program that a worker has at a time: while one is answered, it continues with the next. */
-const MOST_JOBS = 2;
+const MAX_JOBS = 2;
 /**
  * If there is one worker, another one is started when calls have waited this long. Its start takes a processor about that long, which quick
  * functions can use better.
  */
 const PATIENCE_MS = 100;
 /** How often in a row a worker may end before it is ready. */
-const MOST_FAILED_STARTS = 3;
+const MAX_FAILED_STARTS = 3;
 /** When to retry starting one: the source that the worker is loaded from may have been unreachable. */
 const TRY_AGAIN_MS = 60_000;
 
@@ -84,7 +84,7 @@ export class WorkerPool implements Executor {
   }
 
   get concurrency(): number {
-    return this.isAvailable ? this.#options.count * MOST_JOBS : 1;
+    return this.isAvailable ? this.#options.count * MAX_JOBS : 1;
   }
 
   /** Returns whether there is a worker, or one may be started. */
@@ -230,7 +230,7 @@ export class WorkerPool implements Executor {
     const ready = [...this.#workers].filter(({ isReady, isRetiring }) => isReady && !isRetiring);
     return (
       ready.find(({ jobs }) => jobs.length === 0) ??
-      ready.find(({ jobs }) => jobs.length < MOST_JOBS && jobs.every((job) => this.#owners.get(job) === owner))
+      ready.find(({ jobs }) => jobs.length < MAX_JOBS && jobs.every((job) => this.#owners.get(job) === owner))
     );
   }
 
@@ -276,9 +276,9 @@ export class WorkerPool implements Executor {
 
   #noteFailedStart(cause: unknown): void {
     this.#failedStarts++;
-    if (this.#failedStarts < MOST_FAILED_STARTS) return;
+    if (this.#failedStarts < MAX_FAILED_STARTS) return;
     this.#noStartUntil = this.#options.clock.monotonic() + TRY_AGAIN_MS;
-    if (this.#failedStarts === MOST_FAILED_STARTS) this.#options.workers.onUnavailable?.(cause);
+    if (this.#failedStarts === MAX_FAILED_STARTS) this.#options.workers.onUnavailable?.(cause);
   }
 
   #endIfRetired(worker: SupervisedWorker): void {

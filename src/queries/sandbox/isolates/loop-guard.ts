@@ -8,8 +8,8 @@
  * parameters that returns an f64), since a new one would shift the numbers of all functions. In the same pass the
  * interrupt handler is set to be called every 200 steps instead of every 10,000: a step may be an expensive one.
  *
- * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module that has anything else
- * in it is left as it is.
+ * Written against the WebAssembly core specification 2.0, chapter 5 (binary format). A module with any other instruction
+ * is not changed.
  */
 
 import { must } from '../../../base/shared/assert.ts';
@@ -74,7 +74,7 @@ function* guardCode(
     reader.position = end;
     return { start, end };
   });
-  // The interpreter is by far the largest function; it has its own interruption, and each step goes through its loop.
+  // The interpreter is by far the largest function; it has its own interrupt check, and each step goes through its loop.
   const interpreter = Math.max(...bodies.map(({ start, end }) => end - start));
   const parts: Bytes[] = [unsigned(bodies.length)];
   for (const { start, end } of bodies) {

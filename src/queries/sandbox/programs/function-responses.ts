@@ -12,7 +12,7 @@ import { SEPARATOR } from '../runtime/protocol.ts';
 type ListHead = Pick<ListResult, 'code' | 'headers'>;
 
 /** Characters of headers, far more than clients take. */
-const LONGEST_HEADERS = 65_536;
+const MAX_HEADERS_LENGTH = 65_536;
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -50,8 +50,8 @@ function toCode(code: unknown): number | undefined {
 
 function toHeaders(headers: unknown): Record<string, string> {
   const entries = Object.entries(toMembers(headers)).filter(([, value]) => value !== undefined && value !== null);
-  if (entries.reduce((length, [name, value]) => length + name.length + String(value).length, 0) > LONGEST_HEADERS) {
-    const reason = `The function's headers have more than ${LONGEST_HEADERS} characters. Send what is more in the body.`;
+  if (entries.reduce((length, [name, value]) => length + name.length + String(value).length, 0) > MAX_HEADERS_LENGTH) {
+    const reason = `The function's headers have more than ${MAX_HEADERS_LENGTH} characters. Send what is more in the body.`;
     throw new DatabaseError('render_error', reason);
   }
   for (const [name, value] of entries) {

@@ -26,12 +26,12 @@ const FIRST_BATCH = 100;
 /** The same in the thread of requests: the first document shows how long one takes there, and the batches then grow quickly. */
 const FIRST_BATCH_HERE = 1;
 /** Rows, and characters of their keys and values, that one document may have in one view; it is left out if it has more. */
-const MOST_ROWS = 100_000;
-const MOST_CHARACTERS = 16 * 1024 * 1024;
+const MAX_ROWS = 100_000;
+const MAX_CHARACTERS = 16 * 1024 * 1024;
 /** Once documents that are mapped one by one have emitted this much, the others come with the next call. */
-const MOST_COLLECTED = 4 * 1024 * 1024;
+const MAX_COLLECTED = 4 * 1024 * 1024;
 /** If this many documents in a row can't be mapped, the map is at fault. Each costs an isolate. */
-const MOST_LEFT_OUT_IN_ROW = 100;
+const MAX_LEFT_OUT_IN_ROW = 100;
 
 /** What a mapper needs of its program. */
 interface CallRunner {
@@ -153,7 +153,7 @@ export class ProgramMapper implements Mapper {
         length += lengthOf(rows, 0, rows.keys.length);
         if (timeSlice.isDue) await timeSlice.rest();
       }
-      if (length > MOST_COLLECTED) break;
+      if (length > MAX_COLLECTED) break;
     }
     return collected;
   }
@@ -166,7 +166,7 @@ export class ProgramMapper implements Mapper {
     } catch (failure) {
       if (!(failure instanceof IsolateFailure) || failure.kind === 'time') throw failure;
       this.#leftOutInRow++;
-      if (this.#leftOutInRow > MOST_LEFT_OUT_IN_ROW) throw failure;
+      if (this.#leftOutInRow > MAX_LEFT_OUT_IN_ROW) throw failure;
       const did = failure.kind === 'stack' ? 'overflowed the stack' : 'ran out of memory';
       this.#runner.log(`a map function ${did} with the document ${shown(only[0])}, which is left out`);
       return { counts: [0], keys: [], values: [], leftOut: [0] };
@@ -204,12 +204,12 @@ function append(target: Collected, { counts, keys, values, leftOut = [] }: Mappe
 /** Leaves out documents whose rows are too many or too long. */
 function withoutLarge(rows: MappedRows, onLarge: (at: number) => void): MappedRows {
   const { counts, keys, values } = rows;
-  if (counts.every((count) => count <= MOST_ROWS) && isShort(rows, 0, keys.length)) return rows;
+  if (counts.every((count) => count <= MAX_ROWS) && isShort(rows, 0, keys.length)) return rows;
   const kept: Collected = { counts: [], keys: [], values: [], leftOut: [] };
   let from = 0;
   for (const [at, count] of counts.entries()) {
     const to = from + count;
-    if (count <= MOST_ROWS && isShort(rows, from, to)) {
+    if (count <= MAX_ROWS && isShort(rows, from, to)) {
       kept.counts.push(count);
       for (let row = from; row < to; row++) {
         kept.keys.push(must(keys[row]));
@@ -227,7 +227,7 @@ function withoutLarge(rows: MappedRows, onLarge: (at: number) => void): MappedRo
 
 /** Returns whether the rows have no more characters than one document's may have. */
 function isShort(rows: MappedRows, from: number, to: number): boolean {
-  return lengthOf(rows, from, to) <= MOST_CHARACTERS;
+  return lengthOf(rows, from, to) <= MAX_CHARACTERS;
 }
 
 function lengthOf({ keys, values }: MappedRows, from: number, to: number): number {

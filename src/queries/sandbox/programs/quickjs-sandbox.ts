@@ -25,7 +25,7 @@ import { type ExecutorThreads, ProgramExecutor } from '../execution/program-exec
 import { type SandboxWorkers, WorkerPool } from '../execution/worker-pool.ts';
 import { IsolateFailure, toCallError } from '../isolates/call-failures.ts';
 import { type IsolateOwner, IsolatePool } from '../isolates/isolate-pool.ts';
-import { MOST_ISOLATES, shareMemory } from '../isolates/memory-shares.ts';
+import { MAX_ISOLATES, shareMemory } from '../isolates/memory-shares.ts';
 import { QuickJsInstanceFactory, type WasmLoader } from '../isolates/quickjs-instance.ts';
 import { type OperationName, SEPARATOR } from '../runtime/protocol.ts';
 import { finishedList, readAhead, toResponse, WaitingList } from './function-responses.ts';
@@ -65,7 +65,7 @@ class QuickJsSandbox implements Sandbox {
   readonly #programs = new Map<string, QuickJsProgram>();
 
   constructor(options: QuickJsSandboxOptions) {
-    const { loadWasm, maxIsolates = MOST_ISOLATES, clock = systemClock, workers, sharesThread = false } = options;
+    const { loadWasm, maxIsolates = MAX_ISOLATES, clock = systemClock, workers, sharesThread = false } = options;
     const shares = shareMemory(options.memoryBytes, workers?.count);
     const factory = new QuickJsInstanceFactory(loadWasm, shares.local.isolateBytes);
     const compiled = () => factory.compiled();

@@ -9,7 +9,7 @@ import { type Acceptance, type AcceptedRange, acceptanceOf, createMediaTypes, pa
 import { type DocumentFunction, isObject, type Members, parse, stringify } from './values.ts';
 
 /** Headers of one response: far more than clients take. Counted here, where no one waits for it. */
-const MOST_HEADERS = 256;
+const MAX_HEADERS = 256;
 
 /** Takes what a list has sent and returns its next rows, a JSON array, or an empty text after the last. */
 export type PullRows = (sent: string) => string;
@@ -239,8 +239,8 @@ export function withChosenType({ chosenType }: Rendering, headers: Record<string
 export function toResponseText(response: unknown): string {
   const headers = isObject(response) ? response['headers'] : undefined;
   const count = isObject(headers) ? Object.keys(headers).length : 0;
-  if (count > MOST_HEADERS) {
-    const reason = `A response has ${MOST_HEADERS} headers at most, and that of the function has ${count}. Send what is more in the body.`;
+  if (count > MAX_HEADERS) {
+    const reason = `A response has ${MAX_HEADERS} headers at most, and that of the function has ${count}. Send what is more in the body.`;
     throw new Failure('render_error', '', reason);
   }
   const text = stringify(response);

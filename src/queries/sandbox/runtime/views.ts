@@ -37,7 +37,7 @@ let sink: Rows | undefined;
 let emitted = 0;
 
 /** A batch that has emitted this much ends with the current document; those after it come with the next one. */
-const MOST_EMITTED = 4 * 1024 * 1024;
+const MAX_EMITTED = 4 * 1024 * 1024;
 
 /** Stands in a row for a text that was made at once, which is in a separate list. */
 const MADE = {};
@@ -116,7 +116,7 @@ export function mapBatch(chosen: string, frozen: string, text: string): string {
   const outputs = functions.map(createRows);
   const texts = text.split(SEPARATOR);
   emitted = 0;
-  for (let at = 0; at < texts.length && emitted < MOST_EMITTED; at++) {
+  for (let at = 0; at < texts.length && emitted < MAX_EMITTED; at++) {
     const document = parseOrSkip(texts[at] as string);
     if (frozen === '1' && document !== undefined) freezeDeep(document);
     for (let index = 0; index < functions.length; index++) {

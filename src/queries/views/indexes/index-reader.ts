@@ -34,7 +34,7 @@ export type ReplaceIndex = () => Promise<ReadSource>;
 /** Groups in one batch. */
 const GROUP_BATCH = 100;
 /** How often a reader continues with a rebuilt index: a medium that damages each of them is not worth more attempts. */
-const MOST_REPLACEMENTS = 2;
+const MAX_REPLACEMENTS = 2;
 
 /**
  * Reads one state of an index. If its hold on the state is revoked because it took too long, it continues with the present state:
@@ -237,7 +237,7 @@ export class IndexReader implements ViewReader {
   async #goOnAfter(error: unknown): Promise<void> {
     if (this.#isReleased) throw error;
     this.#source.noteReadFailure(error);
-    if (!this.#source.isDamaged || this.#replacements === MOST_REPLACEMENTS) throw error;
+    if (!this.#source.isDamaged || this.#replacements === MAX_REPLACEMENTS) throw error;
     this.#replacements++;
     const source = await this.#replace();
     if (this.#isReleased) throw error;

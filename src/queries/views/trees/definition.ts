@@ -11,7 +11,7 @@ import type { ViewDefinition } from '../contract.ts';
 
 /**
  * The views of a design document, parsed. Views with the same map and collation share one tree, which has the reductions
- * of all of them, up to `MOST_REDUCES`: all reductions of a node are made in one turn.
+ * of all of them, up to `MAX_REDUCES`: all reductions of a node are made in one turn.
  */
 export interface GroupDefinition {
   readonly signature: string;
@@ -46,14 +46,14 @@ export interface ViewTreeRef {
 }
 
 /** The most reduces of one tree. Further ones have another tree with the same rows. */
-const MOST_REDUCES = 100;
+const MAX_REDUCES = 100;
 /** Views that are processed between two checks of the clock. */
 const VIEWS_PER_STEP = 100;
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** All of them are read when one is requested. */
-const MOST_VIEWS = 20_000;
+const MAX_VIEWS = 20_000;
 
 /**
  * To be increased when the same definition leads to other rows or reductions, so that what was stored is not used. 2: members
@@ -72,8 +72,8 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const language = typeof document['language'] === 'string' ? document['language'] : SCRIPT_LANGUAGE;
   const members = membersOf(document['views']);
   const count = Object.keys(members).length - (members['lib'] === undefined ? 0 : 1);
-  if (count > MOST_VIEWS) {
-    const reason = `A design document has ${MOST_VIEWS} views at most, and this one has ${count}. Spread them over several.`;
+  if (count > MAX_VIEWS) {
+    const reason = `A design document has ${MAX_VIEWS} views at most, and this one has ${count}. Spread them over several.`;
     throw new DatabaseError('bad_request', reason);
   }
   const library = members['lib'];
@@ -85,9 +85,9 @@ export async function parseDefinition(body: string): Promise<GroupDefinition> {
   const rest = [language, options, library ?? null].map((part) => JSON.stringify(part));
   const assigned = await runCooperatively(assignTrees(parsed));
   // Definitions with this many reduces had other trees before.
-  const isSplit = assigned.trees.some(({ reduces }) => reduces.length === MOST_REDUCES);
+  const isSplit = assigned.trees.some(({ reduces }) => reduces.length === MAX_REDUCES);
   await timeSlice.rest();
-  const version = isSplit ? ROWS_VERSION + 1 / MOST_REDUCES : ROWS_VERSION;
+  const version = isSplit ? ROWS_VERSION + 1 / MAX_REDUCES : ROWS_VERSION;
   const signature = await md5(`[${[version, `[${signed}]`, ...rest]}]`);
   await timeSlice.rest();
   return {
@@ -170,10 +170,10 @@ function* assignTrees(
     reduceNumbers.set(key, numbers);
     const isNew = !numbers.has(reduce);
     const number = indexOf(numbers, reduce);
-    const part = Math.floor(number / MOST_REDUCES);
+    const part = Math.floor(number / MAX_REDUCES);
     const tree = treeFor(part === 0 ? key : `${key} ${part}`, map, collation);
     if (isNew) must(trees[tree]).reduces.push(reduce);
-    treeRefs.set(name, { tree, reduce: number % MOST_REDUCES });
+    treeRefs.set(name, { tree, reduce: number % MAX_REDUCES });
   }
   return { maps, trees, treeRefs };
 }

@@ -80,9 +80,9 @@ export function valueTexts(rows: RowList): string[] {
 /** Characters that are reduced in one go. */
 const SHORT = 65_536;
 /** Reductions that are kept until they are requested again: enough for several queries at a time, if the reductions are not very long. */
-const MOST_RESULTS = 256;
-const LEAST_RESULTS = 16;
-const MOST_CHARACTERS = 33_554_432;
+const MAX_RESULTS = 256;
+const MIN_RESULTS = 16;
+const MAX_CHARACTERS = 33_554_432;
 
 type Made = { readonly text: string } | { readonly failure: unknown };
 
@@ -125,7 +125,7 @@ export class LongReductions {
     this.#characters += key.length;
     for (const oldest of this.#made.keys()) {
       const { size } = this.#made;
-      if (size <= LEAST_RESULTS || (size <= MOST_RESULTS && this.#characters <= MOST_CHARACTERS)) return;
+      if (size <= MIN_RESULTS || (size <= MAX_RESULTS && this.#characters <= MAX_CHARACTERS)) return;
       this.#drop(oldest);
     }
   }

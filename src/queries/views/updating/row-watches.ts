@@ -15,8 +15,8 @@ export interface RowDifference {
 }
 
 /** Beyond this, reading the rows again is no more work. */
-const MOST_ROWS = 10_000;
-const MOST_CHARACTERS = 1_048_576;
+const MAX_ROWS = 10_000;
+const MAX_CHARACTERS = 1_048_576;
 
 type CompareRowKeys = (left: RowKey, right: RowKey) => number;
 
@@ -86,7 +86,7 @@ export class RowWatch {
   add(difference: RowDifference): void {
     this.#differences.push(difference);
     this.#characters += difference.key.text.length + difference.value.length;
-    if (this.#differences.length > MOST_ROWS || this.#characters > MOST_CHARACTERS) this.lose();
+    if (this.#differences.length > MAX_ROWS || this.#characters > MAX_CHARACTERS) this.lose();
   }
 
   lose(): void {

@@ -43,7 +43,7 @@ const BATCH_BYTES = 1024 * 1024;
 /** Documents that are mapped at a time, in several threads, have this many bytes, except for a single one that is larger. */
 const BYTES_UNDER_WAY = 16 * BATCH_BYTES;
 /** The least part of `stepRows` in one step: rows that are far apart in the tree take that much longer. */
-const LEAST_STEP = 1 / 10;
+const MIN_STEP = 1 / 10;
 
 /** How far the index has come when the pending rows are written. */
 type Reached = Partial<Pick<IndexState, 'updateSeq' | 'purgeSeq' | 'firstPass'>>;
@@ -356,7 +356,7 @@ export class Updater {
     replaced: ReplacedNode[],
   ): Promise<Tree<K, R>> {
     const { stepRows, turnMs } = this.#options.settings;
-    const leastRows = Math.ceil(stepRows * LEAST_STEP);
+    const leastRows = Math.ceil(stepRows * MIN_STEP);
     let next = tree;
     let rows = leastRows;
     for (let from = 0; from < changes.length; ) {

@@ -77,9 +77,9 @@ export function readChange(row: unknown): Change & { readonly seq: Sequence } {
 }
 
 /** Characters of a row. A document may have a hundred thousand leaves. */
-export const LONGEST_ROW = 8_388_608;
+export const MAX_ROW_LENGTH = 8_388_608;
 /** Maximum number of entries of a row that are not revisions. A row with more is not a list of revisions. */
-const MOST_WRONG = 1_000;
+const MAX_WRONG = 1_000;
 /** For an entry besides its text. */
 const ENTRY_BYTES = 64;
 
@@ -99,8 +99,7 @@ function namedRevisions(changes: readonly unknown[]): readonly string[] {
   let wrong = 0;
   for (const change of changes) {
     const rev = revOf(change);
-    if (!isRevision(rev) && ++wrong > MOST_WRONG)
-      throw new SyntaxError('A row contains entries that are not revisions');
+    if (!isRevision(rev) && ++wrong > MAX_WRONG) throw new SyntaxError('A row contains entries that are not revisions');
     named.push(rev);
   }
   return named;
@@ -148,7 +147,7 @@ export function tryChangesPage(
 /** A row is stored as soon as it arrives, so that a response takes no more memory than the requested changes. */
 async function readPage(answer: Answer, limit: number): Promise<ChangesPage> {
   const changes: (Change & { readonly seq: Sequence })[] = [];
-  const list = { member: 'results', most: limit, longest: LONGEST_ROW };
+  const list = { member: 'results', most: limit, longest: MAX_ROW_LENGTH };
   const takeRow = (row: unknown) => {
     const change = answer.useable(() => readChange(row));
     changes.push(change);

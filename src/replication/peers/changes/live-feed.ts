@@ -12,7 +12,7 @@ import { LineCutter } from '../client/streamed-answers.ts';
 import type { Change, ChangesPage, ChangesRequest } from '../contract.ts';
 import {
   changesRequest,
-  LONGEST_ROW,
+  MAX_ROW_LENGTH,
   readChange,
   readChangesPage,
   readPending,
@@ -116,7 +116,7 @@ class LineReader {
 
   /** Returns false if the response is not a continuous feed. */
   async read(answer: Answer): Promise<boolean> {
-    const cutter = new LineCutter(LONGEST_ROW);
+    const cutter = new LineCutter(MAX_ROW_LENGTH);
     for (let pending = 0; ; ) {
       const piece = await answer.pullText();
       if (piece === undefined) return true;
@@ -147,10 +147,10 @@ class LineReader {
 
 /** A longer text is no beginning any more: it was checked when it was short, and need not be joined each time. */
 function beginningOf({ rest }: LineCutter): string {
-  return rest.length <= LONGEST_BEGINNING ? rest : '';
+  return rest.length <= MAX_BEGINNING_LENGTH ? rest : '';
 }
 
-const LONGEST_BEGINNING = 65_536;
+const MAX_BEGINNING_LENGTH = 65_536;
 
 function isFilled(line: string): boolean {
   return line.trim() !== '';

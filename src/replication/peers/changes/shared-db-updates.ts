@@ -12,11 +12,11 @@ import { LineCutter } from '../client/streamed-answers.ts';
 import type { ChangesPage, ChangesRequest } from '../contract.ts';
 
 /** A replication without events for this long looks at the source again. */
-const LONGEST_QUIET_MS = 60_000;
+const MAX_QUIET_MS = 60_000;
 /** How often the feed may end before it has reported anything. */
-const MOST_FAILURES = 3;
+const MAX_FAILURES = 3;
 /** Maximum length of an event in characters. */
-const LONGEST_EVENT = 65_536;
+const MAX_EVENT_LENGTH = 65_536;
 const REFUSALS: readonly number[] = [400, 401, 403, 404, 405, 500, 501];
 
 interface SharedFeeds {
@@ -50,7 +50,7 @@ export class SharedDbUpdates {
 
   /** The server sends this replication no events, or they don't arrive. */
   get #isRefused(): boolean {
-    return this.#failures >= MOST_FAILURES;
+    return this.#failures >= MAX_FAILURES;
   }
 
   /**
@@ -96,7 +96,7 @@ export class SharedDbUpdates {
     const event = new Promise<DatabaseEvent>((resolve, reject) => {
       ends.push(
         this.#shared.events.next(this.#name, resolve),
-        startBackgroundTimer(LONGEST_QUIET_MS, () => resolve('ended')),
+        startBackgroundTimer(MAX_QUIET_MS, () => resolve('ended')),
         this.#client.onEnd(reject),
       );
     });
@@ -122,7 +122,7 @@ export class SharedDbUpdates {
     this.#failures++;
     await this.#client.ask(request, async (answer) => {
       try {
-        if (answer.status >= 300) this.#failures = MOST_FAILURES;
+        if (answer.status >= 300) this.#failures = MAX_FAILURES;
         else await this.#emitAll(answer);
       } finally {
         await answer.discard();
@@ -134,7 +134,7 @@ export class SharedDbUpdates {
     const { events } = this.#shared;
     // Covers what happened before the feed began.
     events.emit('updated');
-    const cutter = new LineCutter(LONGEST_EVENT);
+    const cutter = new LineCutter(MAX_EVENT_LENGTH);
     for (;;) {
       const piece = await answer.pullText();
       if (piece === undefined) return;

@@ -17,7 +17,7 @@ const SHORT_TEXT = 4_096;
 /** Bytes that a value takes in a list or an object, besides its text. */
 const VALUE_BYTES = 44;
 /** Characters of an error's reason that are kept. */
-const LONGEST_REASON = 1_000;
+const MAX_REASON_LENGTH = 1_000;
 /** Characters that are read of an error response. */
 const READ_OF_ERROR = 16_384;
 const NO_JSON = 'it is not complete JSON, or not in the expected form';
@@ -215,5 +215,5 @@ function shortText(value: unknown): string {
   const given = typeof value === 'string' ? value : JSON.stringify(value);
   // Text that can't be stored would prevent a document from reporting a failure.
   const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
-  return text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON)}…` : text;
+  return text.length > MAX_REASON_LENGTH ? `${text.slice(0, MAX_REASON_LENGTH)}…` : text;
 }

@@ -123,13 +123,13 @@ export class PasswordAuthorization implements Authorization {
 }
 
 /** A peer that doesn't respond in this time gets the password with each request. */
-const LONGEST_WAIT_MS = 10_000;
+const MAX_WAIT_MS = 10_000;
 
 /** Returns what begins sessions at a peer: `POST /_session` beside its databases. */
 export function beginSession(transport: Transport): BeginSession {
   return async (name, password) => {
     const controller = new AbortController();
-    const timer = setTimeout(() => controller.abort(), LONGEST_WAIT_MS);
+    const timer = setTimeout(() => controller.abort(), MAX_WAIT_MS);
     try {
       const answer = await transport.send({
         method: 'POST',

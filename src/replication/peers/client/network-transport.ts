@@ -28,7 +28,7 @@ const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
  */
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
 /** A session needs one. */
-const MOST_COOKIES = 50;
+const MAX_COOKIES = 50;
 const IS_OWN = 'that is this server itself, to which no other server may redirect';
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
 
@@ -52,7 +52,7 @@ export class NetworkTransport implements Transport {
     return {
       status: response.status,
       header: (name) => response.headers.get(name) ?? undefined,
-      cookies: response.headers.getSetCookie?.().slice(0, MOST_COOKIES) ?? [],
+      cookies: response.headers.getSetCookie?.().slice(0, MAX_COOKIES) ?? [],
       body: answerBody(response.body, signal),
     };
   }

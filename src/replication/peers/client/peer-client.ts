@@ -12,7 +12,7 @@ import type { RelatedBody } from '../contract.ts';
 import { Answer } from './answer.ts';
 import { AttemptFailure, describeFailure, failureOf } from './attempt-failure.ts';
 import type { Authorization } from './authorization.ts';
-import { backOffMs, ConnectionLimit, LONGEST_PAUSE_MS, retryAfterMs, sleep } from './pacing.ts';
+import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, retryAfterMs, sleep } from './pacing.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { underWatch, Watchdog } from './watchdog.ts';
 
@@ -64,7 +64,7 @@ export interface PeerRequest {
 
 /** The `Server` names of family servers that accept compressed requests. */
 const TAKES_GZIP = /^(Settee|CouchDB)\//i;
-const SHORTEST_COMPRESSED = 2_048;
+const MIN_COMPRESSED_LENGTH = 2_048;
 const SLOWEST_BYTES_PER_MS = 32;
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
@@ -134,7 +134,7 @@ export class PeerClient {
         if (!(failure instanceof AttemptFailure)) throw failure;
         failures++;
         const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
-        if (!failure.isRetryable || failures > retries || waitMs > LONGEST_PAUSE_MS) throw failure.asFinal();
+        if (!failure.isRetryable || failures > retries || waitMs > MAX_PAUSE_MS) throw failure.asFinal();
         this.#noteOutage(failure, waitMs);
         log.debug(`replication: ${failure.message}; the request is sent again in ${Math.round(waitMs)} ms`);
         await sleep(waitMs, signal).catch(() => {
@@ -216,7 +216,7 @@ export class PeerClient {
   async #waitForPause(signal: AbortSignal): Promise<void> {
     if (this.#pausedUntil === 0) return;
     const leftMs = this.#pausedUntil - this.#options.clock.monotonic();
-    if (leftMs > LONGEST_PAUSE_MS) {
+    if (leftMs > MAX_PAUSE_MS) {
       throw new AttemptFailure(`${this.name} asked for a long pause`, { retryAfterMs: leftMs });
     }
     if (leftMs > 0) await sleep(leftMs, signal);
@@ -328,7 +328,7 @@ class CompressionUse {
   }
 
   appliesTo(text: string): boolean {
-    return this.#isWorthIt && this.#takesGzip && text.length >= SHORTEST_COMPRESSED;
+    return this.#isWorthIt && this.#takesGzip && text.length >= MIN_COMPRESSED_LENGTH;
   }
 
   noteServer(server: string | undefined): void {

@@ -22,7 +22,7 @@ interface Sending {
   readonly isConfidential: boolean;
 }
 
-const MOST = 20;
+const MAX_REDIRECTIONS = 20;
 const REDIRECTIONS: readonly number[] = [301, 302, 303, 307, 308];
 const SEE_OTHER = 303;
 const KEEPS_METHOD = 307;
@@ -40,7 +40,7 @@ export async function sendOn(address: string, sent: Sent, sending: Sending): Pro
     if (location === null) return response;
     // It does not matter whether this succeeds.
     response.body?.cancel().catch(() => undefined);
-    if (count === MOST) throw failure('there are too many redirects');
+    if (count === MAX_REDIRECTIONS) throw failure('there are too many redirects');
     const next = resolve(location, address);
     const isElsewhere = next.origin !== new URL(address).origin;
     if (isConfidential && isElsewhere) throw failure('it redirects to another server, which gets no credentials');

@@ -15,7 +15,7 @@ const UNKNOWN_ENDPOINT = [400, 403, 404, 405, 406, 415, 501];
 const TOO_LARGE = 413;
 const SERVER_FAILURE = 500;
 /** Some servers fail on unknown requests; or one document may be the cause, which is found then. */
-const MOST_SERVER_FAILURES = 3;
+const MAX_SERVER_FAILURES = 3;
 
 /** Requests content, or which attachments are stored compressed: a digest is for that form. */
 export function contentParameters({ attachments }: ReadOptions): Readonly<Record<string, string>> {
@@ -56,7 +56,7 @@ export async function readByBulkGet(
   });
   let serverFailures = 0;
   const status = await client.ask(request, async (answer) => {
-    if (answer.status === SERVER_FAILURE && ++serverFailures < MOST_SERVER_FAILURES) {
+    if (answer.status === SERVER_FAILURE && ++serverFailures < MAX_SERVER_FAILURES) {
       throw answer.unusable('the server failed');
     }
     if (answer.status < 300) await readResults(answer, asked, options);

@@ -49,7 +49,7 @@ export class DocumentReader {
 /** Maximum revisions in an address: servers bound its length. */
 const REVS_PER_REQUEST = 50;
 /** Unusable responses until the revision is refused: some are cut short on the way, with an end as if they were whole. */
-const MOST_USELESS = 3;
+const MAX_USELESS = 3;
 const PAUSE_MS = 100;
 /** Statuses that concern the one document whose revisions are requested. */
 const OF_DOCUMENT: readonly number[] = [400, 413, 414, 422];
@@ -88,7 +88,7 @@ async function readRevisions(
     accepts: OF_DOCUMENT,
   });
   try {
-    for (let answers = 0; !settled.isDone && answers < MOST_USELESS; answers++) {
+    for (let answers = 0; !settled.isDone && answers < MAX_USELESS; answers++) {
       if (answers > 0) await client.pause(PAUSE_MS * answers);
       const refusal = await client.ask(request, async (answer) => {
         if (answer.status >= 300) return answer.refusal();

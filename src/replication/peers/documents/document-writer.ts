@@ -11,10 +11,10 @@ import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
 
 /** Characters of one request. */
-const MOST_LENGTH = 4_194_304;
+const MAX_LENGTH = 4_194_304;
 const MISSING_STUB = 412;
 const TOO_LARGE = 413;
-const LEAST_LENGTH = 16_384;
+const MIN_LENGTH = 16_384;
 /** Statuses that concern the documents: any one of them may be the cause. */
 const OF_DOCUMENTS: readonly number[] = [400, MISSING_STUB, TOO_LARGE, 415, 417, 422];
 /** Those of them that concern a document's content. */
@@ -22,7 +22,7 @@ const OF_CONTENT: readonly number[] = [MISSING_STUB, TOO_LARGE];
 
 export class DocumentWriter {
   readonly #client: PeerClient;
-  #mostLength = MOST_LENGTH;
+  #mostLength = MAX_LENGTH;
   #takesSome = false;
 
   constructor(client: PeerClient) {
@@ -92,7 +92,7 @@ export class DocumentWriter {
 
   #takeLess(batch: readonly DocumentText[]): void {
     const length = batch.reduce((sum, { text }) => sum + text.length, 0);
-    this.#mostLength = Math.max(LEAST_LENGTH, Math.min(this.#mostLength, Math.floor(length / 2)));
+    this.#mostLength = Math.max(MIN_LENGTH, Math.min(this.#mostLength, Math.floor(length / 2)));
   }
 }
 
@@ -110,7 +110,7 @@ function refusedAlone({ id, rev }: DocumentText, { status, error, reason }: Batc
 }
 
 /** Maximum characters of a row: it may explain at length why a document was refused. */
-const LONGEST_ROW = 16_384;
+const MAX_ROW_LENGTH = 16_384;
 
 /** The peer accepted none of the documents, because of one of them or because of all. */
 interface BatchRefusal {
@@ -134,7 +134,7 @@ export function writeBulk(
   return client.ask(request, async (answer) => {
     const { status } = answer;
     if (status >= 300) return { status, ...(await answer.refusal()) };
-    const rows = await answer.json(SHORT_ANSWER + documents.length * LONGEST_ROW);
+    const rows = await answer.json(SHORT_ANSWER + documents.length * MAX_ROW_LENGTH);
     if (!Array.isArray(rows)) throw answer.unusable('it is not a list');
     if (rows.length > documents.length) throw answer.unusable(`it has more than ${documents.length} rows`);
     return readRows(rows, documents);

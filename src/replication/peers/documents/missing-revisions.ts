@@ -10,7 +10,7 @@ import { isRevision } from '../identifiers.ts';
 const OF_REVISIONS: readonly number[] = [400, 413, 414, 422];
 
 /** Maximum characters of all leaves that may be ancestors: a document may have many thousands. */
-const LONGEST_ANCESTORS = 8_388_608;
+const MAX_ANCESTORS_LENGTH = 8_388_608;
 /** The maximum ratio of the response's length to the request's: with whitespace and escapes. */
 const TIMES_ASKED = 6;
 
@@ -48,7 +48,7 @@ function askForMissing(client: PeerClient, revisions: Revisions): Promise<Outcom
   const request = { method: 'POST', path: '/_revs_diff', body, accepts: OF_REVISIONS };
   return client.ask(request, async (answer: Answer) => {
     if (answer.status >= 300) return answer.refusal();
-    const diff = await answer.object(LONGEST_ANCESTORS + body.length * TIMES_ASKED);
+    const diff = await answer.object(MAX_ANCESTORS_LENGTH + body.length * TIMES_ASKED);
     return { missing: revisions.flatMap(([id, revs]) => missingOf(id, revs, ownMember(diff, id))) };
   });
 }

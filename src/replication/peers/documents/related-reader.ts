@@ -62,7 +62,7 @@ type UseBody<T> = (body: RelatedBody) => Promise<T>;
 /** Attachments that are processed between two checks of the clock. */
 const PER_STEP = 256;
 /** Extra characters that a document may have compared with when it was read before. */
-const LONGEST_MORE = 1_048_576;
+const MAX_MORE_LENGTH = 1_048_576;
 
 /** `other form`: the source does not respond in this form. `useless`: not with this document. */
 type WholeOutcome<T> = 'other form' | 'useless' | { readonly result: T };
@@ -191,7 +191,7 @@ async function readFollowing(
 ): Promise<readonly Following[] | undefined> {
   const first = await parts.next();
   if (first.done === true) return undefined;
-  const { text, bytes } = await textOf(first.value.chunks, 2 * wanted.document.text.length + LONGEST_MORE, answer);
+  const { text, bytes } = await textOf(first.value.chunks, 2 * wanted.document.text.length + MAX_MORE_LENGTH, answer);
   try {
     return await runCooperatively(followingIn(text, wanted));
   } finally {

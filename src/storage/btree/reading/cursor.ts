@@ -21,7 +21,7 @@ export function endEdge<K>({ end, endInclusive }: KeyRange<K>): KeyEdge<K> | und
 
 /** Nodes that are read ahead at first, and at most: twice as many each time. A reader that wants one more leaf causes little. */
 const FIRST_AHEAD = 2;
-const MOST_AHEAD = 32;
+const MAX_AHEAD = 32;
 
 /** An inner node that the cursor is below. */
 interface Frame<K, R> {
@@ -107,7 +107,7 @@ export class Cursor<K, R> {
     const links: Link<K, R>[] = [];
     for (let at = ahead; (last - at) * step >= 0; at += step) links.push(inner.slots.link(at));
     frame.ahead = last;
-    this.#nodesAhead = Math.min(2 * this.#nodesAhead, MOST_AHEAD);
+    this.#nodesAhead = Math.min(2 * this.#nodesAhead, MAX_AHEAD);
     this.#source.readAhead(links);
   }
 

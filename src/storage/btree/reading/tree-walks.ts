@@ -1,4 +1,4 @@
-/** Walks over all nodes of a tree, or over all new ones, that are not methods of the tree. */
+/** Walks over all nodes of a tree, or over all new ones. */
 import { must } from '../../../base/shared/assert.ts';
 import { pageNumbers, type TreeEntry, type TreeSpec } from '../contract.ts';
 import type { Inner, Link } from '../nodes/inner.ts';
@@ -21,7 +21,7 @@ async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): Asy
   if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
 }
 
-/** All leaves are on one level, so that the first child shows whether the others need to be read. */
+/** All leaves are on one level, so the first child shows whether the others need to be read. */
 async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
   const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
   const pages = links.flatMap((link) => pageNumbers(link.place));
@@ -75,7 +75,7 @@ export async function missingReductions<K, R>(tree: WholeTree<K, R>): Promise<Ge
 
 function* nothing(): Generator<void, void> {}
 
-/** Computes what a link and those below it lack. */
+/** Computes the missing reductions of a link and its descendants. */
 function* reduceBelow<K, R>(spec: TreeSpec<K, R>, link: Link<K, R>): Generator<void, void> {
   const { node, reduction, reductionText } = link;
   if (node === undefined || reduction !== undefined || reductionText !== undefined) return;

@@ -15,7 +15,7 @@ import { createTestSandbox, openProgram, quickJsPath } from './quickjs-files.ts'
 /** Modules of QuickJS whose loops were guarded by the build. */
 let bytes: Uint8Array<ArrayBuffer>;
 let guarded: Uint8Array<ArrayBuffer>;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 beforeAll(async () => {
   bytes = new Uint8Array(await readFile(quickJsPath));
@@ -33,9 +33,9 @@ test("guarded modules name the functions that their loops call, and unguarded on
 });
 
 test('guarded modules are not guarded again, and can be compiled in another thread', async () => {
-  const compiled = await new QuickJsInstanceFactory(async () => guarded, MOST_BYTES).compiled();
+  const compiled = await new QuickJsInstanceFactory(async () => guarded, MAX_BYTES).compiled();
   expect(compiled).toMatchObject({ ...namesOfGuarded(guarded) });
-  expect(await new QuickJsInstanceFactory(async () => compiled, MOST_BYTES).compiled()).toBe(compiled);
+  expect(await new QuickJsInstanceFactory(async () => compiled, MAX_BYTES).compiled()).toBe(compiled);
 });
 
 test('guarded modules have their native loops stopped, and run in UTC', async () => {

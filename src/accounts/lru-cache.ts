@@ -1,5 +1,5 @@
 /** A map that holds a bounded number of entries: the least recently used ones are dropped first. */
-export class RecentEntries<K, V> {
+export class LruCache<K, V> {
   readonly #most: () => number;
   readonly #entries = new Map<K, V>();
   /** The latest key. A busy client reads it repeatedly; it need not be moved then. */

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { RecentEntries } from '../../../src/accounts/recent-entries.ts';
+import { LruCache } from '../../../src/accounts/lru-cache.ts';
 
-function filled(most: () => number, keys: string): RecentEntries<string, string> {
-  const entries = new RecentEntries<string, string>(most);
+function filled(most: () => number, keys: string): LruCache<string, string> {
+  const entries = new LruCache<string, string>(most);
   for (const key of keys) entries.set(key, key.toUpperCase());
   return entries;
 }
 
-const kept = (entries: RecentEntries<string, string>, keys: string) =>
+const kept = (entries: LruCache<string, string>, keys: string) =>
   [...keys].filter((key) => entries.get(key) !== undefined).join('');
 
 test('the entry least recently used is removed first', () => {
