@@ -28,6 +28,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
     await page.goTo('#/');
     await page.sees('1 of 2 replications needs attention');
     await page.sees('library → copy Completed, except what was refused 1 refused');
+    await page.sees('library → other In sync');
     expect(
       await page.tab.evaluate(
         `[...document.querySelectorAll('.sync-band li')].map((one) => one.querySelector('.dot').className + ' ' + one.querySelector('a').textContent).join()`,
