@@ -1,4 +1,4 @@
-/** What the server counts: graphs of what was polled since the screen was opened, and all figures. */
+/** What the server counts: graphs of what was polled since the screen was first opened, and all figures. */
 import { useMemo, useState } from 'preact/hooks';
 import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
