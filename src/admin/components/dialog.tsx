@@ -48,7 +48,8 @@ export function Dialog({ title, onClose, children, actions, isWide = false, desc
       }}
       onKeyDown={(event) => {
         // The key that has opened the dialog, and is still held down, does not do what the dialog asks about.
-        if (event.key === 'Enter' && event.repeat) event.preventDefault();
+        const isControl = event.target instanceof Element && event.target.matches('button, input');
+        if (event.key === 'Enter' && event.repeat && isControl) event.preventDefault();
       }}
     >
       <header>

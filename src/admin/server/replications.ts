@@ -182,12 +182,10 @@ function errorOf(history: unknown): string | undefined {
 /** `https://me:secret@example.org/db/` becomes `example.org/db`. */
 export function endpointName(value: unknown): string {
   const text = typeof value === 'string' ? value : `${objectOf(value).url ?? ''}`;
-  try {
-    const { host, pathname } = new URL(text);
-    return `${host}${pathname.replace(/\/$/, '')}`;
-  } catch {
-    return text;
-  }
+  // A name without a scheme stays: `localhost:5984/db` would be one with the scheme `localhost`.
+  if (!text.includes('://') || !URL.canParse(text)) return text;
+  const { host, pathname } = new URL(text);
+  return `${host}${pathname.replace(/\/$/, '')}`;
 }
 
 /** The name of the database if it is one of this server, which is named by its name or by its address. */
