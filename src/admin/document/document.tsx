@@ -67,7 +67,10 @@ function ExistingDocument({ database, id }: { readonly database: string; readonl
   return (
     <section class="fill document-screen">
       <header class="tool-row">
-        <Breadcrumb above={[{ label: 'All documents', href: hrefOf(['db', database]) }]} />
+        <Breadcrumb
+          label="Where the document is"
+          above={[{ label: 'All documents', href: hrefOf(['db', database]) }]}
+        />
         <h2>{id}</h2>
         <ShownRevision rev={found?.rev} />
         <span class="spring" />

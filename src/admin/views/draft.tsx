@@ -45,7 +45,10 @@ export function Draft({ database, of }: DraftProps) {
   return (
     <section class="views-screen">
       <header class="tool-row">
-        <Breadcrumb above={[{ label: 'All views', href: hrefOf(['db', database, 'views']) }]} />
+        <Breadcrumb
+          label="Where the view is"
+          above={[{ label: 'All views', href: hrefOf(['db', database, 'views']) }]}
+        />
         <h2>{of === '' ? 'Draft of a view' : `Draft of ${name}/${view}`}</h2>
       </header>
       <ErrorNote failure={failure} retry={reload} />

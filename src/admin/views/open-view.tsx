@@ -29,7 +29,10 @@ export function OpenView({ database, name, view }: OpenViewProps) {
   return (
     <section class="views-screen">
       <header class="tool-row">
-        <Breadcrumb above={[{ label: 'All views', href: hrefOf(['db', database, 'views']) }]} />
+        <Breadcrumb
+          label="Where the view is"
+          above={[{ label: 'All views', href: hrefOf(['db', database, 'views']) }]}
+        />
         <h2>
           {name}/{view}
         </h2>

@@ -44,7 +44,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('1, none needs attention');
     await page.press('library → copy');
     await page.press('Delete');
-    await page.sees('The document is deleted, and its replication ends.');
+    await page.sees('The document to-copy is deleted, and its replication ends.');
     await page.press('Delete', 'dialog button');
     await page.sees('Nothing replicates.');
     expect(await page.ask('GET', '_replicator/to-copy')).toMatchObject({ error: 'not_found', reason: 'deleted' });
