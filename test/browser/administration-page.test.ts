@@ -122,7 +122,7 @@ describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))(
       await page.sees('This database has no documents yet.');
       await page.press('New document');
       await page.fill('Id', 'moby');
-      await page.press('Go on');
+      await page.press('Continue');
       await page.type('Source of moby', '{"title": "Moby-Dick"}');
       await page.press('Review and store');
       await page.press('Store');

@@ -26,6 +26,7 @@ const notInWebKit = [
   'query',
   'read-only',
   'replication',
+  'replication-attention',
   'self-test',
   'settings',
   'sizes',

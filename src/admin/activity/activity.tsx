@@ -33,6 +33,7 @@ export function Activity() {
         {PARTS.map((part) => (
           <a
             key={part.name}
+            data-label={part.label}
             href={hrefOf(part === TASKS ? ['activity'] : ['activity', part.name])}
             aria-current={part.name === current ? 'page' : undefined}
           >

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
-import { formatBytes, formatCount } from '../components/format.ts';
+import { formatBytes, formatCount, formatTime } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
 import { type LogEntry, MOST_LOG_BYTES, readLog } from '../server/activity.ts';
@@ -49,7 +49,7 @@ export function Log() {
         <span class="spring" />
         {!isFollowing && (
           <button type="button" onClick={reload}>
-            Read again
+            Reload
           </button>
         )}
         {bytes < MOST_LOG_BYTES && (
@@ -66,7 +66,13 @@ export function Log() {
 }
 
 function matches({ time, text }: LogEntry, wanted: string): boolean {
-  return wanted === '' || `${time} ${text}`.toLowerCase().includes(wanted.toLowerCase());
+  return wanted === '' || `${shownTime(time)} ${time} ${text}`.toLowerCase().includes(wanted.toLowerCase());
+}
+
+/** The server's text, if it is not a time. */
+function shownTime(text: string): string {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? text : formatTime(at);
 }
 
 interface FilterProps {
@@ -141,7 +147,8 @@ function Entries({ entries, isFollowing }: { readonly entries: readonly LogEntry
     >
       {entries.map(({ time, level, text }, index) => (
         <p key={`${time} ${index}`} class={level}>
-          <time>{time}</time> <span class={`tag ${level === 'error' ? 'bad' : ''}`}>{level}</span> <span>{text}</span>
+          <time title={time}>{shownTime(time)}</time>{' '}
+          <span class={`tag ${level === 'error' ? 'bad' : ''}`}>{level}</span> <span>{text}</span>
         </p>
       ))}
     </div>

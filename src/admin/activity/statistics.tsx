@@ -1,4 +1,4 @@
-/** What the server counts: graphs of what was polled since the screen was opened, and all figures. */
+/** What the server counts: graphs of what was polled since the screen was first opened, and all figures. */
 import { useMemo, useState } from 'preact/hooks';
 import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
@@ -25,7 +25,7 @@ const NAMES = [
 
 export function Statistics() {
   const { value, failure, reload } = useLoaded(readStatistics, [], EVERY_MS);
-  const samples = useSamples(value, figuresOf);
+  const samples = useSamples('statistics', value, figuresOf);
   if (failure !== undefined && value === undefined) {
     if (isMissingEndpoint(failure)) return <Absent>This server has no statistics.</Absent>;
     return <ErrorNote failure={failure} retry={reload} />;

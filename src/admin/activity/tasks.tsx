@@ -1,10 +1,11 @@
 import { Absent } from '../components/absent.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
-import { formatAgo, formatMany } from '../components/format.ts';
+import { formatMany } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
+import { TimeAt } from '../components/time.tsx';
 import { hrefOf } from '../page/router.ts';
 import { readTasks, type Task } from '../server/activity.ts';
-import { textOf } from '../server/replications.ts';
+import { endpointName, textOf } from '../server/replications.ts';
 
 const EVERY_MS = 2_000;
 
@@ -58,7 +59,11 @@ function TaskRow({ of }: { readonly of: Task }) {
         <strong>{name}</strong>
         <Subject of={of} />
         <span class="spring" />
-        {startedAt !== undefined && <span class="muted">began {formatAgo(startedAt)}</span>}
+        {startedAt !== undefined && (
+          <span class="muted">
+            began <TimeAt at={startedAt} />
+          </span>
+        )}
       </div>
       {progress !== undefined && (
         <progress max={100} value={progress} aria-label={`${name}: progress`}>
@@ -95,7 +100,7 @@ function Replication({ task }: { readonly task: Task['task'] }) {
       : hrefOf(['replication', docId]);
   return (
     <a href={href}>
-      {textOf(task.source)} → {textOf(task.target)}
+      {endpointName(task.source)} → {endpointName(task.target)}
     </a>
   );
 }

@@ -41,7 +41,7 @@ export function Changes({ database }: DatabaseScreenProps) {
         <span class="spring" />
         <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           <Icon name={isPaused ? 'play' : 'pause'} />
-          {isPaused ? 'Go on' : 'Pause'}
+          {isPaused ? 'Continue' : 'Pause'}
         </button>
       </div>
       {!isLost && <ErrorNote failure={live.failure} />}

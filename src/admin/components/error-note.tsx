@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { hrefOf, route } from '../page/router.ts';
+import { logInAddress } from '../page/router.ts';
 import { isReachable, ServerError } from '../server/client.ts';
 import { type Advice, adviceOf } from '../server/refusals.ts';
 import { server, session } from '../server/session.ts';
@@ -97,10 +97,7 @@ function AdviceNote({ failure, advice }: { readonly failure: ServerError; readon
 export function LogInLink() {
   if (!session.value.hasAccounts) return null;
   return (
-    <a
-      class="button"
-      href={hrefOf(['login'], { to: hrefOf(route.value.segments, Object.fromEntries(route.value.query)) })}
-    >
+    <a class="button" href={logInAddress()}>
       {session.value.name === null ? 'Log in' : 'Log in as somebody else'}
     </a>
   );

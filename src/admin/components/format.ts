@@ -31,6 +31,23 @@ export function formatAgo(at: number, now = Date.now()): string {
   return `${Math.round(seconds / 86_400)} days ago`;
 }
 
+/** `2026-11-28 21:20:05`, the time of this computer: the one way in which the page writes times. `at`: milliseconds since the epoch. */
+export function formatTime(at: number): string {
+  const time = new Date(at);
+  const date = [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(twoDigits).join('-');
+  return `${date} ${formatClock(at)}`;
+}
+
+/** `21:20:05` */
+export function formatClock(at: number): string {
+  const time = new Date(at);
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
+}
+
+function twoDigits(count: number): string {
+  return `${count}`.padStart(2, '0');
+}
+
 /** `1 document`, `2 documents`, `1,000 documents` */
 export function formatMany(count: number, singular: string, plural = `${singular}s`): string {
   return `${formatCount(count)} ${count === 1 ? singular : plural}`;

@@ -14,6 +14,10 @@ interface WriteButtonProps {
   readonly class?: string;
   readonly type?: 'button' | 'submit';
   readonly label?: string;
+  /** The id of the form that it submits, if it is outside of it. */
+  readonly form?: string;
+  /** Says beside the button why it is off. */
+  readonly saysWhy?: boolean;
 }
 
 /** A button for what writes. It is off in read-only mode and without the rights, and says why. */
@@ -26,12 +30,15 @@ export function WriteButton({
   class: name,
   type = 'button',
   label,
+  form,
+  saysWhy = false,
 }: WriteButtonProps) {
   const rights = adminOf === undefined ? undefined : whyNoDatabaseAdmin(adminOf);
   const reason = (needsAdmin ? whyNoAdmin : whyNoWrites).value ?? rights ?? why;
-  return (
+  const button = (
     <button
       type={type}
+      form={form}
       class={name}
       aria-label={label}
       // Not `disabled`: the reason must be reachable by keyboard and by touch.
@@ -45,5 +52,14 @@ export function WriteButton({
     >
       {children}
     </button>
+  );
+  if (!saysWhy) return button;
+  return (
+    <>
+      <span class="muted why-off" role="status">
+        {reason}
+      </span>
+      {button}
+    </>
   );
 }

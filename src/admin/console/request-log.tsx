@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button.tsx';
-import { formatCount } from '../components/format.ts';
+import { formatCount, formatTime } from '../components/format.ts';
 import { prettyJson } from '../json/print-json.ts';
 import { asCurl, asFetch } from '../review/request-text.ts';
 import { type LoggedRequest, requestLog } from '../server/client.ts';
@@ -70,7 +70,7 @@ function LogEntry({ entry, onEdit }: { readonly entry: LoggedRequest; readonly o
           </code>{' '}
           <StatusTag status={status} />{' '}
           <small class="muted">
-            {Math.round(tookMs)} ms · {new Date(at).toLocaleTimeString('en-GB')}
+            {Math.round(tookMs)} ms · {formatTime(at)}
           </small>
         </summary>
         {isOpen && <Contents entry={entry} />}

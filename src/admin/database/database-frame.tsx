@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
-import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
 import { hrefOf } from '../page/router.ts';
 import { ServerError } from '../server/client.ts';
@@ -34,15 +34,14 @@ export function DatabaseFrame({ database, current, children }: DatabaseFrameProp
   return (
     <div class="database-frame" data-screen={current}>
       <header class="screen-head">
-        <nav aria-label="Path">
-          <a href="#/">Databases</a> <Icon name="right" />
-        </nav>
+        <Breadcrumb above={[{ label: 'Databases', href: '#/' }]} />
         <h1>{database}</h1>
       </header>
       <nav class="tab-row" aria-label={`Screens of ${database}`}>
         {TABS.map(([name, label]) => (
           <a
             key={name}
+            data-label={label}
             href={hrefOf(['db', database, name])}
             aria-current={isWithin(current, name) ? 'page' : undefined}
           >
@@ -74,7 +73,7 @@ function NoDatabase({ database, failure, retry }: NoDatabaseProps) {
           All databases
         </a>
         <button type="button" onClick={retry}>
-          Look again
+          Reload
         </button>
       </div>
     </div>

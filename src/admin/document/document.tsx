@@ -1,5 +1,6 @@
 /** One document: its source, and what else belongs to it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
 import { goTo, hrefOf } from '../page/router.ts';
@@ -11,6 +12,7 @@ import { stored } from '../staging/staging-bar.tsx';
 import { Attachments } from './attachments.tsx';
 import { ConflictPanel } from './conflict/conflict-panel.tsx';
 import { OpenDocument } from './open-document.tsx';
+import { ShownRevision } from './shown-revision.tsx';
 import './document.css';
 
 export function Document({ database, rest }: DatabaseScreenProps) {
@@ -47,7 +49,7 @@ function NewDocument({ database }: { readonly database: string }) {
       </label>
       <p class="muted">Leave it empty for an id that no other document has.</p>
       <button type="submit" class="primary" disabled={id.trim() === '' && made === undefined}>
-        Go on
+        Continue
       </button>
     </form>
   );
@@ -65,12 +67,15 @@ function ExistingDocument({ database, id }: { readonly database: string; readonl
   return (
     <section class="fill document-screen">
       <header class="tool-row">
-        <a href={hrefOf(['db', database])}>All documents</a>
+        <Breadcrumb
+          label="Where the document is"
+          above={[{ label: 'All documents', href: hrefOf(['db', database]) }]}
+        />
         <h2>{id}</h2>
-        {found === undefined ? <span class="tag warn">not stored</span> : <code class="muted rev">{found.rev}</code>}
+        <ShownRevision rev={found?.rev} />
         <span class="spring" />
         <button type="button" onClick={reload}>
-          Read again
+          Reload
         </button>
       </header>
       <ErrorNote failure={failure} retry={reload} />

@@ -41,6 +41,7 @@ export function Tabs<T extends string>({ label, tabs, current, onChange, childre
               key={tab.name}
               id={`${id}-${tab.name}`}
               data-tab={tab.name}
+              data-label={tab.label}
               aria-selected={tab.name === current}
               aria-controls={`${id}-panel`}
               tabIndex={tab.name === current ? 0 : -1}

@@ -13,6 +13,8 @@ interface GraphProps {
   /** Seconds since the epoch. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
+  /** Shown in place of lines as long as there is no figure. */
+  readonly nothing?: string;
   /** Pixels. */
   readonly height?: number;
 }
@@ -20,7 +22,7 @@ interface GraphProps {
 const COLOURS = ['--accent', '--warn', '--bad', '--good'];
 
 /** Lines over time. It is loaded when the first one is seen. */
-export function Graph({ label, times, series, height = 140 }: GraphProps) {
+export function Graph({ label, times, series, nothing, height = 140 }: GraphProps) {
   const element = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const data = useRef<uPlot.AlignedData>([[]]);
@@ -51,10 +53,12 @@ export function Graph({ label, times, series, height = 140 }: GraphProps) {
     };
   }, [names, height, theme.value]);
   useEffect(() => plot.current?.setData(data.current), [times, series]);
+  const isEmpty = series.every(({ values }) => values.every((value) => value === null));
   const last = series.map((one) => `${one.label} ${one.values.at(-1) ?? 'unknown'}`).join(', ');
   return (
     <figure class="graph">
       <figcaption>{label}</figcaption>
+      {isEmpty && nothing !== undefined && <p class="muted">{nothing}</p>}
       <div ref={element} role="img" aria-label={`${label}: ${last}`} style={{ minHeight: `${height}px` }} />
     </figure>
   );

@@ -1,5 +1,6 @@
 /** uPlot, set up for lines over time. */
 import uPlot from 'uplot';
+import { formatClock } from '../components/format.ts';
 import 'uplot/dist/uPlot.min.css';
 
 interface PlotOptions {
@@ -31,7 +32,7 @@ export function createPlot(element: HTMLElement, { height, labels, colours, ink,
         setCursor: [(plot) => plot.cursor.idx ?? showLatest(plot)],
       },
       cursor: { drag: { x: false, y: false } },
-      axes: [{ ...axis, size: 44, space: 70, incrs: SECONDS }, axis],
+      axes: [{ ...axis, size: 30, space: 80, incrs: SECONDS, values: clocks }, axis],
       scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
       series: [
         {},
@@ -46,6 +47,11 @@ export function createPlot(element: HTMLElement, { height, labels, colours, ink,
     [[]],
     element,
   );
+}
+
+/** The times of an axis, as everywhere in the page. */
+function clocks(_plot: uPlot, times: number[]): string[] {
+  return times.map((time) => formatClock(time * 1000));
 }
 
 function showLatest(plot: uPlot): void {

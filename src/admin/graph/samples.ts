@@ -10,17 +10,30 @@ export interface Sample {
 /** Samples that a graph shows at most. */
 const MOST = 300;
 
-/** Keeps the figures of each new value, oldest first, until the component goes. */
+/** Of graphs that are not in sight, by their names; the latest are last. */
+const kept = new Map<string, readonly Sample[]>();
+const MOST_KEPT = 20;
+
+/**
+ * Keeps the figures of each new value, oldest first. They stay when the component goes, for the next one of the same name: what is known is
+ * drawn at once.
+ */
 export function useSamples<T extends object>(
+  name: string,
   value: T | undefined,
   figuresOf: (value: T) => Sample['figures'],
 ): readonly Sample[] {
-  const [samples, setSamples] = useState<readonly Sample[]>([]);
+  const [samples, setSamples] = useState<readonly Sample[]>(kept.get(name) ?? []);
   useEffect(() => {
     if (value === undefined) return;
     const sample = { at: Date.now(), figures: figuresOf(value) };
-    setSamples((former) => [...former.slice(1 - MOST), sample]);
-  }, [value]);
+    const next = [...(kept.get(name) ?? []).slice(1 - MOST), sample];
+    kept.delete(name);
+    kept.set(name, next);
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    setSamples(next);
+  }, [name, value]);
   return samples;
 }
 

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Icon, type IconName } from '../components/icon.tsx';
 import { KeysButton } from '../components/key-sheet.tsx';
-import { route } from '../page/router.ts';
+import { logInAddress, route } from '../page/router.ts';
 import { theme, toggleTheme } from '../page/theme.ts';
 import { isReadOnly, logOut, server, session, setReadOnly } from '../server/session.ts';
 
@@ -76,7 +76,7 @@ function User() {
   if (!hasAccounts) return <p class="muted">This server has no accounts.</p>;
   if (name === null) {
     return (
-      <a href="#/login" class="user">
+      <a href={logInAddress()} class="user">
         <Icon name="lock" />
         Log in
       </a>

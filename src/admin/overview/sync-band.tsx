@@ -5,7 +5,7 @@ import { formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
 import { hrefOf } from '../page/router.ts';
-import { listReplications, type ReplicationState } from '../server/replications.ts';
+import { listReplications, needsAttention, type ReplicationState } from '../server/replications.ts';
 import { isAdmin } from '../server/session.ts';
 
 const EVERY_MS = 4_000;
@@ -34,14 +34,17 @@ function Replications() {
       </p>
     );
   }
-  const inTrouble = list.filter(({ health }) => health === 'bad').length;
+  const shown = [...list.filter(needsAttention), ...list.filter((one) => !needsAttention(one))].slice(0, SHOWN);
+  const inTrouble = list.filter(needsAttention).length;
   return (
     <section class="sync-band" aria-label="Replications">
       <h2>
-        {inTrouble === 0 ? 'In sync or getting there' : `${inTrouble} of ${list.length} replications need attention`}
+        {inTrouble === 0
+          ? 'In sync or getting there'
+          : `${formatCount(inTrouble)} of ${formatCount(list.length)} replications ${inTrouble === 1 ? 'needs' : 'need'} attention`}
       </h2>
       <ul>
-        {list.slice(0, SHOWN).map((one) => (
+        {shown.map((one) => (
           <SyncRow key={one.key} replication={one} />
         ))}
       </ul>

@@ -36,6 +36,15 @@ export function hrefOf(segments: readonly string[], query: Readonly<Record<strin
   return `#/${segments.map(encodeURIComponent).join('/')}${search && `?${search}`}`;
 }
 
+/** The address of the login, which leads back to the screen in sight afterwards. */
+export function logInAddress(): string {
+  const { segments, query } = route.value;
+  const parameters = Object.fromEntries(query);
+  return segments[0] === 'login'
+    ? hrefOf(segments, parameters)
+    : hrefOf(['login'], { to: hrefOf(segments, parameters) });
+}
+
 export function goTo(segments: readonly string[], query?: Readonly<Record<string, string | undefined>>): void {
   location.hash = hrefOf(segments, query);
 }

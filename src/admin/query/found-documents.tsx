@@ -22,7 +22,14 @@ export function FoundDocuments({ database, docs, fields }: FoundDocumentsProps) 
     <>
       <div class="tab-row" role="tablist" aria-label="Layout">
         {(['Table', 'JSON'] as const).map((one) => (
-          <button type="button" role="tab" key={one} aria-selected={one === layout} onClick={() => setLayout(one)}>
+          <button
+            type="button"
+            role="tab"
+            key={one}
+            data-label={one}
+            aria-selected={one === layout}
+            onClick={() => setLayout(one)}
+          >
             {one}
           </button>
         ))}

@@ -1,5 +1,6 @@
 /** The document of a replication, as text. */
 import { useState } from 'preact/hooks';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
@@ -8,7 +9,7 @@ import { hrefOf } from '../page/router.ts';
 import type { JsonObject } from '../server/client.ts';
 import { readReplicationDocument } from '../server/replication.ts';
 import { membersToEdit, reviewRewrite } from './rewrite.ts';
-import { hasSecrets } from './secrets.ts';
+import { hasSecrets, titleOf } from './secrets.ts';
 
 export function EditReplication({ docId }: { readonly docId: string }) {
   const { value, failure, reload } = useLoaded(
@@ -18,10 +19,14 @@ export function EditReplication({ docId }: { readonly docId: string }) {
   return (
     <section>
       <header class="screen-head">
-        <nav aria-label="Where you are">
-          <a href="#/replication">Replication</a> / <a href={hrefOf(['replication', docId])}>{docId}</a> /
-        </nav>
+        <Breadcrumb
+          above={[
+            { label: 'Replication', href: '#/replication' },
+            { label: titleOf(value?.found) ?? docId, href: hrefOf(['replication', docId]) },
+          ]}
+        />
         <h1>Edit</h1>
+        <span class="muted">document {docId}</span>
       </header>
       <ErrorNote failure={failure} retry={reload} />
       {value !== undefined &&
@@ -52,7 +57,7 @@ function OpenEditor({ docId, found }: { readonly docId: string; readonly found: 
             if (parsed.members !== undefined) reviewRewrite({ docId, found, members: parsed.members });
           }}
         >
-          Show the request
+          Review and store
         </WriteButton>
         <a href={hrefOf(['replication', docId])}>Leave it as it is</a>
       </div>

@@ -1,30 +1,44 @@
 /** What a replication did: the events of its job, and the runs that its checkpoint remembers. */
+import { useEffect, useRef } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
+import { Time } from '../components/time.tsx';
 import { type ReplicationDetails, type ReplicationRun, readRuns } from '../server/replication.ts';
-import { Time } from './time.tsx';
 
-const EVERY_MS = 10_000;
+const EVERY_MS = 4_000;
 /** Shown until more are wanted. */
 const SHOWN = 10;
 
-export function History({ details }: { readonly details: ReplicationDetails }) {
+interface HistoryProps {
+  readonly details: ReplicationDetails;
+  /** The id of its checkpoints, where the server does not list it, or not yet. */
+  readonly formerId: string | undefined;
+}
+
+export function History({ details, formerId }: HistoryProps) {
   return (
     <div class="histories">
-      <Runs details={details} />
+      <Runs details={details} formerId={formerId} />
       <Events details={details} />
     </div>
   );
 }
 
-function Runs({ details }: { readonly details: ReplicationDetails }) {
-  const { replicationId: id = '', state } = details.state;
+function Runs({ details, formerId }: HistoryProps) {
+  const { replicationId, state } = details.state;
+  const id = replicationId ?? formerId ?? '';
   const { value, failure, reload } = useLoaded(
-    async (signal) => ({ runs: id === '' ? undefined : await readRuns(id, details.endpoints, signal) }),
-    [id, details.endpoints.join(' '), state],
+    async (signal) => ({ runs: id === '' ? undefined : await readRuns(id, details.databases, signal) }),
+    [id, details.databases.join(' ')],
     EVERY_MS,
   );
+  // Its end is a checkpoint, too.
+  const former = useRef(state);
+  useEffect(() => {
+    if (former.current !== state) reload();
+    former.current = state;
+  }, [state]);
   return (
     <section aria-label="Runs">
       <h2>Runs</h2>

@@ -1,12 +1,18 @@
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatMany } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
+import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
-import { isLocal, listOf, refusedOf } from '../server/replication.ts';
+import { isLocal, listOf } from '../server/replication.ts';
+import { endpointName, ownDatabase } from '../server/replications.ts';
+import { lackedAt, refusedOf } from '../server/written-since.ts';
 import { RefusedTable } from './refused.tsx';
-import { describeEndpoint, maskSecrets } from './secrets.ts';
+import { maskSecrets } from './secrets.ts';
 import { forget, type OwnRequest, ownRequests, sendAgain } from './sent-requests.ts';
+
+/** How often it is asked whether the target has by now what it refused. */
+const EVERY_MS = 4_000;
 
 /** The outcome of what this page requested and no list of the server remembers. */
 export function OwnRequests() {
@@ -25,10 +31,16 @@ export function OwnRequests() {
 
 function Request({ of }: { readonly of: OwnRequest }) {
   const { members, result, failure } = of;
-  const [source, target] = [describeEndpoint(members.source), describeEndpoint(members.target)];
+  const [source, target] = [endpointName(members.source), endpointName(members.target)];
   const isRunning = result === undefined && failure === undefined;
   const [run] = listOf(result?.history);
-  const refused = refusedOf(run?.refused);
+  const all = refusedOf(run?.refused);
+  const { value: refused = all } = useLoaded(
+    (signal) => lackedAt(ownDatabase(members.target), all, signal),
+    [result],
+    all.length === 0 ? undefined : EVERY_MS,
+  );
+  const failures = typeof run?.doc_write_failures === 'number' ? run.doc_write_failures : all.length;
   return (
     <li class="note">
       <div class="tool-row">
@@ -55,7 +67,7 @@ function Request({ of }: { readonly of: OwnRequest }) {
       {refused.length > 0 && (
         <RefusedTable
           refused={refused}
-          count={typeof run?.doc_write_failures === 'number' ? run.doc_write_failures : refused.length}
+          count={Math.max(refused.length, failures - (all.length - refused.length))}
           source={isLocal(source) ? source : undefined}
           retry={() => reviewRetry(of)}
         />

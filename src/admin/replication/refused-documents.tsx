@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { formatMany } from '../components/format.ts';
 import { review } from '../review/review.tsx';
 import type { JsonObject } from '../server/client.ts';
-import { countOf, isLocal, listOf, type ReplicationDetails, refusedOf } from '../server/replication.ts';
+import { countOf, isLocal, listOf, type ReplicationDetails } from '../server/replication.ts';
+import { refusedOf } from '../server/written-since.ts';
 import { RefusedTable } from './refused.tsx';
 import { membersToEdit } from './rewrite.ts';
 import { maskSecrets } from './secrets.ts';
@@ -18,7 +19,7 @@ interface RefusedDocumentsProps {
 
 export function RefusedDocuments({ details, document, reload }: RefusedDocumentsProps) {
   const [outcome, setOutcome] = useState<JsonObject | undefined>(undefined);
-  const { state, refused, endpoints } = details;
+  const { state, endpoints } = details;
   const [source] = endpoints;
   const retry = () => {
     const members = retryOf(details, document);
@@ -32,7 +33,7 @@ export function RefusedDocuments({ details, document, reload }: RefusedDocuments
     <>
       {state.refused > 0 && (
         <RefusedTable
-          refused={refused}
+          refused={state.refusedDocuments}
           count={state.refused}
           source={source !== undefined && isLocal(source) ? source : undefined}
           retry={retry}

@@ -2,8 +2,8 @@ import { Absent } from '../components/absent.tsx';
 import { formatCount, formatMany } from '../components/format.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { hrefOf } from '../page/router.ts';
-import type { RefusedDocument } from '../server/replication.ts';
 import { server } from '../server/session.ts';
+import type { RefusedDocument } from '../server/written-since.ts';
 
 interface RefusedTableProps {
   /** The first of them. */
@@ -26,7 +26,7 @@ export function RefusedTable({ refused, count, source, retry }: RefusedTableProp
         <h2>{formatMany(count, 'refused document')}</h2>
         <span class="spring" />
         <WriteButton why={why} onClick={retry}>
-          Retry them
+          Review and retry
         </WriteButton>
       </header>
       <p class="muted">

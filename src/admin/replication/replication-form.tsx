@@ -1,5 +1,6 @@
 /** A form for a replication: a document of `_replicator`, or a request. */
 import { useState } from 'preact/hooks';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
@@ -34,9 +35,7 @@ export function ReplicationForm() {
   return (
     <section>
       <header class="screen-head">
-        <nav aria-label="Where you are">
-          <a href="#/replication">Replication</a> /
-        </nav>
+        <Breadcrumb above={[{ label: 'Replication', href: '#/replication' }]} />
         <h1>New replication</h1>
       </header>
       <form class="form replication-form" onSubmit={submit}>
@@ -64,7 +63,7 @@ export function ReplicationForm() {
           </p>
         )}
         <WriteButton type="submit" class="primary" why={why}>
-          Show the request
+          Review and start
         </WriteButton>
       </form>
     </section>

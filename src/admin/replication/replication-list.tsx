@@ -8,7 +8,7 @@ import { useLoaded } from '../components/load.ts';
 import { NeedsAdmin } from '../components/needs-admin.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { goTo, hrefOf } from '../page/router.ts';
-import { listReplications, MOST_LISTED, type ReplicationState } from '../server/replications.ts';
+import { listReplications, MOST_LISTED, needsAttention, type ReplicationState } from '../server/replications.ts';
 import { isAdmin } from '../server/session.ts';
 import { OwnRequests } from './own-requests.tsx';
 
@@ -84,7 +84,7 @@ function AllReplications() {
             <span class="muted" role="status">
               {bad === 0
                 ? `${formatCount(value.length)}, none needs attention`
-                : `${bad} of ${formatCount(value.length)} need attention`}
+                : `${formatCount(bad)} of ${formatCount(value.length)} ${bad === 1 ? 'needs' : 'need'} attention`}
             </span>
           </div>
           <ReplicationTable rows={shown} />
@@ -101,10 +101,6 @@ function AllReplications() {
       )}
     </>
   );
-}
-
-function needsAttention({ health, refused }: ReplicationState): boolean {
-  return health === 'bad' || refused > 0;
 }
 
 function matches({ source, target, docId, replicationId }: ReplicationState, filter: string): boolean {

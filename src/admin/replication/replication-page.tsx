@@ -1,8 +1,10 @@
 /** One replication: its figures and graphs, its history, the documents that it could not copy, and what ends or changes it. */
 import type { ComponentChildren } from 'preact';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
+import { Time } from '../components/time.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { Graph } from '../graph/graph.tsx';
 import { ratesOf, type Sample, timesOf, useSamples, valuesOf } from '../graph/samples.ts';
@@ -15,11 +17,11 @@ import {
   readReplication,
   readReplicationDocument,
 } from '../server/replication.ts';
+import { textOf } from '../server/replications.ts';
 import { History } from './history.tsx';
 import { RefusedDocuments } from './refused-documents.tsx';
 import { membersToEdit, reviewCancel, reviewDeletion, reviewRewrite } from './rewrite.ts';
-import { maskSecrets } from './secrets.ts';
-import { Time } from './time.tsx';
+import { maskSecrets, titleOf } from './secrets.ts';
 
 const EVERY_MS = 2_000;
 
@@ -31,7 +33,7 @@ interface Page {
 export function ReplicationPage(name: ReplicationName) {
   const { docId, jobId } = name;
   const { value, failure, reload } = useLoaded((signal) => readPage(name, signal), [docId, jobId], EVERY_MS);
-  const samples = useSamples(value, ({ details }) => ({
+  const samples = useSamples(`${docId ?? ''} ${jobId ?? ''}`, value, ({ details }) => ({
     written: details?.state.written,
     pending: details?.state.pending,
   }));
@@ -39,10 +41,8 @@ export function ReplicationPage(name: ReplicationName) {
   return (
     <section>
       <header class="screen-head">
-        <nav aria-label="Where you are">
-          <a href="#/replication">Replication</a> /
-        </nav>
-        <h1>{docId ?? titleOf(details) ?? jobId}</h1>
+        <Breadcrumb above={[{ label: 'Replication', href: '#/replication' }]} />
+        <h1>{titleOf(details?.state ?? document) ?? docId ?? jobId}</h1>
         <span class="spring" />
         {docId !== undefined && document !== undefined && (
           <DocumentActions docId={docId} found={document} isStuck={details?.state.health === 'bad'} />
@@ -56,9 +56,9 @@ export function ReplicationPage(name: ReplicationName) {
       {details !== undefined && (
         <>
           <State details={details} docId={docId} />
-          <Graphs samples={samples} />
+          <Graphs samples={samples} isWithout={details.state.written === undefined} />
           <RefusedDocuments details={details} document={document} reload={reload} />
-          <History details={details} />
+          <History details={details} formerId={textOf(document?._replication_id)} />
         </>
       )}
       {document !== undefined && <DocumentText docId={docId ?? ''} document={document} />}
@@ -72,10 +72,6 @@ async function readPage(name: ReplicationName, signal: AbortSignal): Promise<Pag
     name.docId === undefined ? undefined : readReplicationDocument(name.docId, signal),
   ]);
   return { details, document };
-}
-
-function titleOf(details: ReplicationDetails | undefined): string | undefined {
-  return details && `${details.state.source} → ${details.state.target}`;
 }
 
 function Gone({ isDocument, document }: { readonly isDocument: boolean; readonly document: JsonObject | undefined }) {
@@ -109,11 +105,12 @@ function DocumentActions({ docId, found, isStuck }: DocumentActionsProps) {
   const isRunning = found._replication_state === 'triggered' && !isStuck;
   return (
     <>
-      {!isRunning && (
-        <WriteButton onClick={() => reviewRewrite({ docId, found, members: membersToEdit(found) })}>
-          Start again
-        </WriteButton>
-      )}
+      <WriteButton
+        why={isRunning ? 'It is running. To change what it does, edit it.' : undefined}
+        onClick={() => reviewRewrite({ docId, found, members: membersToEdit(found) })}
+      >
+        Start again
+      </WriteButton>
       <WriteButton onClick={() => goTo(['replication', docId], { edit: '' })}>Edit</WriteButton>
       <WriteButton class="danger" onClick={() => reviewDeletion(docId, found)}>
         Delete
@@ -212,19 +209,22 @@ function Figure({ name, count, isBad = false }: FigureProps) {
   );
 }
 
-/** Lines of what was polled since the page was opened. */
-function Graphs({ samples }: { readonly samples: readonly Sample[] }) {
+/** Lines of what was polled since the page was opened. `isWithout`: the server has no figures. */
+function Graphs({ samples, isWithout }: { readonly samples: readonly Sample[]; readonly isWithout: boolean }) {
   const times = timesOf(samples);
+  const none = isWithout ? 'No figures since the start of the server.' : undefined;
   return (
     <div class="graphs">
       <Graph
         label="Documents written per second"
         times={times}
+        nothing={none ?? `Measured from now on: the first rate is there in ${EVERY_MS / 1000} seconds.`}
         series={[{ label: 'Written per second', values: ratesOf(samples, 'written') }]}
       />
       <Graph
         label="Changes pending"
         times={times}
+        nothing={none ?? 'The server does not say how many.'}
         series={[{ label: 'Pending', values: valuesOf(samples, 'pending') }]}
       />
     </div>

@@ -4,7 +4,7 @@ import { review } from '../review/review.tsx';
 import { ask, type JsonObject, pathOf, type ServerRequest, withQuery } from '../server/client.ts';
 import { readReplicationDocument } from '../server/replication.ts';
 import { textOf } from '../server/replications.ts';
-import { hasSecrets, maskSecrets } from './secrets.ts';
+import { hasSecrets, maskSecrets, titleOf } from './secrets.ts';
 
 interface Rewrite {
   readonly docId: string;
@@ -21,9 +21,10 @@ export function membersToEdit(found: JsonObject): JsonObject {
 
 export function reviewRewrite({ docId, found, members }: Rewrite): void {
   const isRunning = found._replication_state === 'triggered';
+  const title = titleOf(found) ?? docId;
   const isSame = JSON.stringify(members) === JSON.stringify(membersToEdit(found));
   review({
-    title: isSame ? `Start ${docId} again` : `Change ${docId}`,
+    title: isSame ? `Start ${title} again` : `Change ${title}`,
     effects: [
       isSame
         ? 'The document is stored again without its state: the replication starts again, from its checkpoint.'
@@ -83,8 +84,8 @@ function deletion(docId: string, found: JsonObject): ServerRequest {
 /** Shows what ends, and deletes the document. */
 export function reviewDeletion(docId: string, found: JsonObject): void {
   review({
-    title: `Delete the replication ${docId}`,
-    effects: ['The document is deleted, and its replication ends. What was copied stays at the target.'],
+    title: `Delete the replication ${titleOf(found) ?? docId}`,
+    effects: [`The document ${docId} is deleted, and its replication ends. What was copied stays at the target.`],
     changes: [{ name: docId, before: pretty(maskSecrets(membersToEdit(found))), after: undefined }],
     requests: [deletion(docId, found)],
     action: 'Delete',

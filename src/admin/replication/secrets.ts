@@ -1,6 +1,6 @@
 /** Passwords in what asks for a replication: where they are, and the same without them. */
 import type { Json, JsonObject } from '../server/client.ts';
-import { objectOf } from '../server/replications.ts';
+import { endpointName, objectOf } from '../server/replications.ts';
 
 /** Stands for a password in what is shown. */
 const HIDDEN = 'PASSWORD';
@@ -28,6 +28,12 @@ export function describeEndpoint(endpoint: unknown): string {
   url.username = '';
   url.password = '';
   return url.href;
+}
+
+/** `library → db.example/library`, without names, passwords and schemes; undefined if that is not known. */
+export function titleOf(replication: { readonly source?: unknown; readonly target?: unknown } | undefined) {
+  const names = [endpointName(replication?.source), endpointName(replication?.target)];
+  return names.includes('') ? undefined : names.join(' → ');
 }
 
 function maskEndpoint(endpoint: JsonObject[string]): JsonObject[string] {

@@ -1,6 +1,6 @@
 /** Before any write: the requests that will run, with what they change, and a button that runs them. */
 import { signal } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { CopyButton } from '../components/copy-button.tsx';
 import { Dialog } from '../components/dialog.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
@@ -61,6 +61,8 @@ function OpenReview({ of }: { readonly of: Review }) {
   const [typed, setTyped] = useState('');
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isRunning, setRunning] = useState(false);
+  const formId = useId();
+  const effectsId = useId();
   const close = () => {
     current.value = undefined;
   };
@@ -77,10 +79,15 @@ function OpenReview({ of }: { readonly of: Review }) {
     }
   };
   const whyNot = isRunning ? 'It is running.' : whyNotTyped(typedName, typed);
+  const submit = (event: Event) => {
+    event.preventDefault();
+    void run();
+  };
   return (
     <Dialog
       title={title}
       isWide
+      describedBy={effectsId}
       onClose={close}
       actions={
         <>
@@ -88,39 +95,56 @@ function OpenReview({ of }: { readonly of: Review }) {
             Cancel
           </button>
           <WriteButton
+            type="submit"
+            form={formId}
             class={typedName === undefined ? 'primary' : 'danger'}
             needsAdmin={needsAdmin}
             adminOf={adminOf}
             why={whyNot}
-            onClick={() => void run()}
+            saysWhy={!isRunning}
           >
             {isRunning ? 'Running …' : action}
           </WriteButton>
         </>
       }
     >
-      {effects.map((effect) => (
-        <p key={effect}>{effect}</p>
-      ))}
+      <div class="effects" id={effectsId}>
+        {effects.map((effect) => (
+          <p key={effect}>{effect}</p>
+        ))}
+      </div>
       <ErrorNote failure={failure} />
       {changes.map((change) => (
         <ChangedText key={change.name} change={change} />
       ))}
       <RequestTexts requests={requests} />
-      {typedName !== undefined && (
-        <label class="field">
-          <span>
-            Type <strong>{typedName}</strong> to confirm
-          </span>
-          <input
-            value={typed}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
-      )}
+      <form id={formId} onSubmit={submit}>
+        {typedName !== undefined && <TypedName name={typedName} typed={typed} onInput={setTyped} />}
+      </form>
     </Dialog>
+  );
+}
+
+interface TypedNameProps {
+  readonly name: string;
+  readonly typed: string;
+  readonly onInput: (typed: string) => void;
+}
+
+function TypedName({ name, typed, onInput }: TypedNameProps) {
+  return (
+    <label class="field">
+      <span>
+        Type <strong>{name}</strong> to confirm
+      </span>
+      <input
+        value={typed}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+    </label>
   );
 }
 
@@ -137,7 +161,14 @@ export function RequestTexts({ requests }: { readonly requests: readonly ServerR
       <div class="tab-row">
         <div class="tabs" role="tablist" aria-label="Form of the request">
           {(['fetch', 'curl'] as const).map((one) => (
-            <button type="button" role="tab" key={one} aria-selected={one === kind} onClick={() => setKind(one)}>
+            <button
+              type="button"
+              role="tab"
+              key={one}
+              data-label={one}
+              aria-selected={one === kind}
+              onClick={() => setKind(one)}
+            >
               {one}
             </button>
           ))}
@@ -170,7 +201,7 @@ export function ChangedText({ change }: { readonly change: Change }) {
     <section class="changed-text" aria-label={`Changes of ${name}`}>
       <h3>
         {name} {before === undefined && <span class="tag good">new</span>}
-        {after === undefined && <span class="tag bad">deleted</span>}
+        {after === undefined && <span class="tag bad">to be deleted</span>}
       </h3>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard */}
       <pre class="code" tabIndex={0}>

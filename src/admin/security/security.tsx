@@ -84,7 +84,7 @@ export function Security({ database }: DatabaseScreenProps) {
               adminOf={database}
               onClick={() => reviewSecurity({ database, value, edited, needsLogin, done })}
             >
-              Review the change
+              Review and store
             </WriteButton>
             <button type="button" onClick={() => setEdited(undefined)}>
               Discard
@@ -142,6 +142,7 @@ function reviewSecurity({ database, value, edited, needsLogin, done }: ChangeOfS
       { name: '_security', before: JSON.stringify(value.stored, null, 2), after: JSON.stringify(json, null, 2) },
     ],
     requests: [{ method: 'PUT', path, json: JSON.stringify(json) }],
+    action: 'Store',
     adminOf: database,
     apply: async () => {
       await ask('PUT', path, { json });

@@ -8,7 +8,8 @@ const NAME = /^self-test-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Those of this page that are in use. */
 const used = new Set<string>();
 
-// A tab that is closed in the middle of a check still sends its last request.
+// A tab that is closed in the middle of a check still sends its last request. Firefox loses a small share of what is sent then
+// (docs/browser.md#the-last-edit-of-a-page), and a machine may lose its power: so the screen also lists what is left, and deletes it.
 addEventListener('pagehide', () => {
   for (const name of used) {
     void fetch(new URL(pathOf(name), base), { method: 'DELETE', keepalive: true, credentials: 'same-origin' });

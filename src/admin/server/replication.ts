@@ -1,6 +1,14 @@
 /** One replication: its figures, its history, the documents that it could not copy. */
 import { ask, exchange, type JsonObject, parseResponse, pathOf } from './client.ts';
-import { listReplications, objectOf, type ReplicationState, textOf, toState } from './replications.ts';
+import {
+  listReplications,
+  objectOf,
+  ownDatabase,
+  type ReplicationState,
+  textOf,
+  toState,
+  withoutWritten,
+} from './replications.ts';
 import { isMissingEndpoint } from './session.ts';
 
 /** What names it: a document of `_replicator`, or the id of a request's job. */
@@ -13,9 +21,10 @@ export interface ReplicationDetails {
   readonly state: ReplicationState;
   /** What the job did, newest first. */
   readonly events: readonly ReplicationEvent[];
-  readonly refused: readonly RefusedDocument[];
   /** Source and target as the server names them. */
   readonly endpoints: readonly string[];
+  /** Those of the two that are databases of this server. */
+  readonly databases: readonly string[];
   readonly user: string | undefined;
   /** Texts of the server: RFC 3339. */
   readonly startTime: string | undefined;
@@ -30,13 +39,6 @@ export interface ReplicationEvent {
   readonly time: string;
   readonly type: string;
   readonly reason: string | undefined;
-}
-
-export interface RefusedDocument {
-  readonly id: string;
-  readonly rev: string;
-  readonly error: string;
-  readonly reason: string;
 }
 
 /** A run in the history of a checkpoint. */
@@ -60,7 +62,9 @@ export async function readReplication(
   const id = textOf(row?.id) ?? jobId;
   const job = id === undefined ? undefined : await listed(pathOf('_scheduler', 'jobs', id), signal);
   const known = row ?? job;
-  return known === undefined ? fromList(name, signal) : toDetails(known, job);
+  if (known === undefined) return fromList(name, signal);
+  const details = toDetails(known, job);
+  return { ...details, state: await withoutWritten(details.state, signal) };
 }
 
 /** Undefined if there is none. */
@@ -91,8 +95,8 @@ function toDetails(row: JsonObject, job: JsonObject | undefined): ReplicationDet
       type: textOf(event.type) ?? '',
       reason: textOf(event.reason),
     })),
-    refused: refusedOf(info.refused),
     endpoints: [row.source, row.target].flatMap((one) => textOf(one) ?? []),
+    databases: [row.source, row.target].flatMap((one) => ownDatabase(one) ?? []),
     user: textOf(job?.user ?? row.user),
     startTime: textOf(row.start_time),
     errorSince: textOf(info.error_since),
@@ -102,23 +106,14 @@ function toDetails(row: JsonObject, job: JsonObject | undefined): ReplicationDet
   };
 }
 
-export function refusedOf(value: unknown): readonly RefusedDocument[] {
-  return listOf(value).map(({ id, rev, error, reason }) => ({
-    id: textOf(id) ?? '',
-    rev: textOf(rev) ?? '',
-    error: textOf(error) ?? '',
-    reason: textOf(reason) ?? '',
-  }));
-}
-
 /** The runs that its checkpoint remembers, newest first. Undefined if neither database is on this server, or neither has the checkpoint. */
 export async function readRuns(
   replicationId: string,
-  endpoints: readonly string[],
+  databases: readonly string[],
   signal?: AbortSignal,
 ): Promise<readonly ReplicationRun[] | undefined> {
   const [checkpoint = ''] = replicationId.split('+');
-  for (const database of endpoints.filter(isLocal)) {
+  for (const database of databases) {
     const found = await listed(pathOf(database, `_local/${checkpoint}`), signal);
     if (found !== undefined) return listOf(found.history).map(toRun);
   }

@@ -1,6 +1,7 @@
 /** All replications of the server: those that documents ask for, and those of requests. None is left out of the list. */
-import { ask, type JsonObject, pathOf } from './client.ts';
+import { ask, base, type JsonObject } from './client.ts';
 import { isMissingEndpoint, server } from './session.ts';
+import { lackedAt, type RefusedDocument, refusedOf } from './written-since.ts';
 
 export interface ReplicationState {
   readonly key: string;
@@ -12,14 +13,21 @@ export interface ReplicationState {
   readonly isContinuous: boolean;
   /** The server's word: `running`, `crashing`, … */
   readonly state: string;
+  /** It runs, and repeats a request that fails. */
+  readonly isStuck: boolean;
   readonly stateText: string;
-  readonly health: 'good' | 'busy' | 'bad' | 'done';
+  /** `warn`: it runs or is done, and documents were refused. */
+  readonly health: 'good' | 'busy' | 'bad' | 'warn' | 'done';
   /** Changes of the source that are not copied yet; undefined if unknown. */
   readonly pending: number | undefined;
   readonly written: number | undefined;
   readonly read: number | undefined;
-  /** Documents that the target refused. */
+  /** Documents that the target refused, and still lacks. */
   readonly refused: number;
+  /** The first of them. */
+  readonly refusedDocuments: readonly RefusedDocument[];
+  /** The name of the target, if it is a database of this server. */
+  readonly targetDatabase: string | undefined;
   readonly error: string | undefined;
   readonly info: JsonObject;
 }
@@ -40,7 +48,11 @@ export async function listReplications(
     ]);
     const byRequest = jobs.filter(({ doc_id }) => typeof doc_id !== 'string');
     const infos = new Map(jobs.map((job) => [`${job.id}`, job]));
-    return [...docs.map((doc) => toState(doc, infos.get(`${doc.id}`))), ...byRequest.map((job) => toState(job, job))];
+    const all = [
+      ...docs.map((doc) => toState(doc, infos.get(`${doc.id}`))),
+      ...byRequest.map((job) => toState(job, job)),
+    ];
+    return await Promise.all(all.map((one) => withoutWritten(one, signal)));
   } catch (failure) {
     if (!isMissingEndpoint(failure)) throw failure;
     return tasksAsReplications(signal);
@@ -77,9 +89,10 @@ async function tasksAsReplications(signal?: AbortSignal): Promise<readonly Repli
       return undefined;
     },
   );
-  return tasks
+  const all = tasks
     ?.filter(({ type }) => type === 'replication')
     .map((task) => toState({ ...task, state: 'running', info: task }, undefined));
+  return all && Promise.all(all.map((one) => withoutWritten(one, signal)));
 }
 
 export function toState(row: JsonObject, job: JsonObject | undefined): ReplicationState {
@@ -93,28 +106,54 @@ export function toState(row: JsonObject, job: JsonObject | undefined): Replicati
   // A job may run and not get on: it repeats a request that fails.
   const isStuck = state === 'running' && textOf(info.error) !== undefined;
   const error = textOf(info.error) ?? errorOf(row.history);
+  const refused = refusedIn(info);
   return {
     key: `${docId ?? ''} ${replicationId ?? ''}`,
-    source: shortAddress(row.source),
-    target: shortAddress(row.target),
+    source: endpointName(row.source),
+    target: endpointName(row.target),
+    targetDatabase: ownDatabase(row.target),
     docId,
     replicationId,
     isContinuous,
     state,
-    ...outcomeOf(isStuck ? 'crashing' : state, pending, isContinuous),
+    isStuck,
+    ...outcomeOf(isStuck ? 'crashing' : state, { pending, isContinuous, refused }),
     pending,
     written: numberOf(info.docs_written),
     read: numberOf(info.docs_read),
-    refused: refusedIn(info),
+    refused,
+    refusedDocuments: refusedOf(info.refused),
     error: isStuck || ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
     info,
   };
 }
 
-function outcomeOf(
+/** The same without the refused documents that the target has by now: their number, and what it means for the whole. */
+export async function withoutWritten(one: ReplicationState, signal?: AbortSignal): Promise<ReplicationState> {
+  const left = await lackedAt(one.targetDatabase, one.refusedDocuments, signal);
+  const refused = Math.max(0, one.refused - (one.refusedDocuments.length - left.length));
+  if (refused === one.refused) return one;
+  return {
+    ...one,
+    ...outcomeOf(one.isStuck ? 'crashing' : one.state, { ...one, refused }),
+    refused,
+    refusedDocuments: left,
+  };
+}
+
+type Progress = Pick<ReplicationState, 'pending' | 'isContinuous' | 'refused'>;
+
+/** What is refused waits for somebody, however the rest gets on. */
+function outcomeOf(state: string, progress: Progress): Pick<ReplicationState, 'stateText' | 'health'> {
+  const outcome = outcomeOfRest(state, progress);
+  if (progress.refused === 0 || outcome.health === 'bad') return outcome;
+  const isAtEnd = outcome.health === 'done' || outcome.health === 'good';
+  return { stateText: isAtEnd ? `${outcome.stateText}, except what was refused` : outcome.stateText, health: 'warn' };
+}
+
+function outcomeOfRest(
   state: string,
-  pending: number | undefined,
-  isContinuous: boolean,
+  { pending, isContinuous }: Progress,
 ): Pick<ReplicationState, 'stateText' | 'health'> {
   if (state === 'completed') return { stateText: 'Completed', health: 'done' };
   if (state === 'crashing' || state === 'error') return { stateText: 'Failing, will be retried', health: 'bad' };
@@ -141,18 +180,37 @@ function errorOf(history: unknown): string | undefined {
 }
 
 /** `https://me:secret@example.org/db/` becomes `example.org/db`. */
-function shortAddress(value: unknown): string {
+export function endpointName(value: unknown): string {
   const text = typeof value === 'string' ? value : `${objectOf(value).url ?? ''}`;
+  // A name without a scheme stays: `localhost:5984/db` would be one with the scheme `localhost`.
+  if (!text.includes('://') || !URL.canParse(text)) return text;
+  const { host, pathname } = new URL(text);
+  return `${host}${pathname.replace(/\/$/, '')}`;
+}
+
+/** The name of the database if it is one of this server, which is named by its name or by its address. */
+export function ownDatabase(value: unknown): string | undefined {
+  const text = typeof value === 'string' ? value : (textOf(objectOf(value).url) ?? '');
+  if (!text.includes('://')) return text === '' ? undefined : text;
+  if (!URL.canParse(text)) return undefined;
+  const { host, pathname } = new URL(text);
+  const [name = '', rest] = pathname.startsWith(base.pathname)
+    ? pathname.slice(base.pathname.length).replace(/\/$/, '').split('/')
+    : [];
+  return host === base.host && name !== '' && rest === undefined ? decoded(name) : undefined;
+}
+
+function decoded(text: string): string | undefined {
   try {
-    const { host, pathname } = new URL(text);
-    return `${host}${pathname.replace(/\/$/, '')}`;
+    return decodeURIComponent(text);
   } catch {
-    return text;
+    return undefined;
   }
 }
 
-export function documentPathOf(docId: string): string {
-  return pathOf('_replicator', docId);
+/** Something waits for somebody: it fails, or documents were refused. */
+export function needsAttention({ health }: ReplicationState): boolean {
+  return health === 'bad' || health === 'warn';
 }
 
 export function objectOf(value: unknown): JsonObject {

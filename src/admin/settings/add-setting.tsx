@@ -46,7 +46,7 @@ export function AddSetting({ onDone }: { readonly onDone: () => void }) {
           </label>
         ))}
         <WriteButton type="submit" needsAdmin why={isComplete ? undefined : 'Name the section and the key.'}>
-          Review
+          Review and store
         </WriteButton>
       </div>
       <ErrorNote failure={failure} />

@@ -49,6 +49,7 @@ export async function reviewChange({ setting, after, done, undoes }: ChangeReque
     ],
     changes: [{ name, before: value, after: after ?? known?.default }],
     requests: [request],
+    action: 'Store',
     needsAdmin: true,
     apply: async () => {
       const json = after === undefined ? {} : { json: after };

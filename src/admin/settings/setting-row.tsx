@@ -100,7 +100,7 @@ function EditForm({ setting, known, onDone, onCancel }: EditFormProps) {
     >
       <ValueField label={label} text={text} choices={known?.choices ?? []} onText={setText} />
       <WriteButton type="submit" class="primary" needsAdmin why={text === value ? 'The value is the same.' : undefined}>
-        Review
+        Review and store
       </WriteButton>
       <WriteButton needsAdmin why={whyNoReset(setting, known)} onClick={() => show(undefined)}>
         {known?.default === undefined ? 'Delete' : 'Reset to default'}

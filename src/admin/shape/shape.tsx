@@ -33,7 +33,7 @@ export function Shape({ database }: DatabaseScreenProps) {
           </select>
         </label>
         <button type="button" onClick={reload}>
-          Read again
+          Reload
         </button>
         <span class="muted" aria-live="polite">
           {isLoading && value === undefined && 'Reading …'}

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
-import { formatBytes } from '../components/format.ts';
+import { formatBytes, formatCount, formatMany } from '../components/format.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
 import { pathOf } from '../server/client.ts';
 import { bulkBody, type ImportMode, type ImportOptions, importFile, toBatch } from './import.ts';
-import { firstEntries } from './read-file.ts';
+import { type FileLook, lookInto } from './read-file.ts';
 import { TransferStatus } from './transfer-status.tsx';
 import { transferOf } from './transfers.ts';
 
@@ -77,7 +77,7 @@ export function ImportPanel({ database, onDone }: { readonly database: string; r
       <ErrorNote failure={failure} />
       <div class="tool-row">
         <WriteButton class="primary" why={why} onClick={show}>
-          Review the import
+          Review and import
         </WriteButton>
       </div>
       <TransferStatus transfer={transfer} />
@@ -95,14 +95,19 @@ function modeOf(value: string): ImportMode {
 }
 
 async function reviewImport(database: string, file: File, options: ImportOptions, onDone: () => void): Promise<void> {
-  const entries = await firstEntries(file, SAMPLE);
-  if (entries.length === 0) throw new Error(`${file.name} has no documents.`);
-  const { batch } = toBatch(entries, options);
+  const look = await lookInto(file, SAMPLE);
+  if (look.first.length === 0) throw new Error(`${file.name} has no documents.`);
+  const { batch } = toBatch(look.first, options);
   const [, , effect = ''] = MODES.find(([mode]) => mode === options.mode) ?? [];
   review({
     title: `Import ${file.name}`,
     effects: [
-      `All documents of the file (${formatBytes(file.size)}) are written to ${database}, in requests like this of at most 500 documents. Below it has ${batch.docs.length === 1 ? 'one document' : `${batch.docs.length} documents`} only.`,
+      `${howMany(look)} of the file (${formatBytes(file.size)}) ${look.documents === 1 ? 'is' : 'are'} written to ${database}, in requests of at most 500 documents. The request below shows the first ${batch.docs.length === 1 ? 'one' : batch.docs.length}.`,
+      ...(look.others === 0
+        ? []
+        : [
+            `${formatMany(look.others, 'line is', 'lines are')} no JSON object, and ${look.others === 1 ? 'is' : 'are'} refused.`,
+          ]),
       effect,
       'What is written replicates to peers. Refused documents do not stop the import: they are listed with the reason.',
     ],
@@ -118,4 +123,11 @@ async function reviewImport(database: string, file: File, options: ImportOptions
       void importFile(database, file, options, onDone);
     },
   });
+}
+
+/** `250 documents`; of long files an estimate. */
+function howMany({ documents, share }: FileLook): string {
+  if (share === 1) return formatMany(documents, 'document');
+  const digits = 10 ** (`${Math.round(documents / share)}`.length - 2);
+  return `About ${formatCount(Math.round(documents / share / digits) * digits)} documents`;
 }

@@ -22,14 +22,32 @@ export async function* entriesOf(file: Blob): AsyncGenerator<FileEntry> {
   else yield* listOf(itemsOf(value));
 }
 
-/** The first entries, for a look before the import. */
-export async function firstEntries(file: Blob, count: number): Promise<readonly FileEntry[]> {
-  const found: FileEntry[] = [];
+/** What a look into a file finds. */
+export interface FileLook {
+  /** The first entries. */
+  readonly first: readonly FileEntry[];
+  readonly documents: number;
+  /** Entries that are no documents. */
+  readonly others: number;
+  /** How much of the file was looked at, from 0 to 1: the numbers are those of that part. */
+  readonly share: number;
+}
+
+/** Entries of a file that are counted before an import: more take seconds. */
+const MOST_COUNTED = 100_000;
+
+/** A look before the import: the first `count` entries, and how many there are. */
+export async function lookInto(file: Blob, count: number, most = MOST_COUNTED): Promise<FileLook> {
+  const first: FileEntry[] = [];
+  let [documents, others, share] = [0, 0, 1];
   for await (const entry of entriesOf(file)) {
-    if (found.length === count) break;
-    found.push(entry);
+    if (documents + others === most) return { first, documents, others, share };
+    if (first.length < count) first.push(entry);
+    if (entry.doc === undefined) others += 1;
+    else documents += 1;
+    share = entry.share;
   }
-  return found;
+  return { first, documents, others, share: 1 };
 }
 
 async function* linesOf(file: Blob): AsyncGenerator<FileEntry> {

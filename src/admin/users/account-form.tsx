@@ -35,6 +35,7 @@ export function AccountForm(props: AccountFormProps) {
   const [failure, setFailure] = useState<unknown>(undefined);
   const [request, setRequest] = useState<ServerRequest | undefined>(undefined);
   const filled = { name, password, roles: rolesIn(roleText) };
+  const areDifferent = again !== '' && again !== password;
   const why = whyNot(filled, again, isPasswordOptional);
   useEffect(() => {
     if (why !== undefined) setRequest(undefined);
@@ -60,13 +61,19 @@ export function AccountForm(props: AccountFormProps) {
         isSecret
       />
       <TextField label="Password again" value={again} onInput={setAgain} isSecret />
-      {again !== '' && again !== password && <p class="field-error">The passwords differ.</p>}
+      {areDifferent && <p class="field-error">The passwords differ.</p>}
       {roles !== undefined && (
         <TextField label="Roles, with commas between them" value={roleText} onInput={setRoleText} />
       )}
       <ErrorNote failure={failure} />
       {request !== undefined && <RequestTexts requests={[withoutPassword(request)]} />}
-      <WriteButton type="submit" class="primary" needsAdmin={needsAdmin} why={why ?? whyNotShown(request)}>
+      <WriteButton
+        type="submit"
+        class="primary"
+        needsAdmin={needsAdmin}
+        why={why ?? whyNotShown(request)}
+        saysWhy={why !== undefined && !areDifferent}
+      >
         {action}
       </WriteButton>
     </form>

@@ -1,5 +1,6 @@
 /** A draft of a view: it runs on some documents before anything is stored. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatMany } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
@@ -44,7 +45,10 @@ export function Draft({ database, of }: DraftProps) {
   return (
     <section class="views-screen">
       <header class="tool-row">
-        <a href={hrefOf(['db', database, 'views'])}>All views</a>
+        <Breadcrumb
+          label="Where the view is"
+          above={[{ label: 'All views', href: hrefOf(['db', database, 'views']) }]}
+        />
         <h2>{of === '' ? 'Draft of a view' : `Draft of ${name}/${view}`}</h2>
       </header>
       <ErrorNote failure={failure} retry={reload} />

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatMany } from '../components/format.ts';
 import { useLoaded } from '../components/load.ts';
@@ -28,7 +29,10 @@ export function OpenView({ database, name, view }: OpenViewProps) {
   return (
     <section class="views-screen">
       <header class="tool-row">
-        <a href={hrefOf(['db', database, 'views'])}>All views</a>
+        <Breadcrumb
+          label="Where the view is"
+          above={[{ label: 'All views', href: hrefOf(['db', database, 'views']) }]}
+        />
         <h2>
           {name}/{view}
         </h2>

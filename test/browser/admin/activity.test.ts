@@ -44,6 +44,10 @@ describe.each(chosenEngines())('the activity of the server on the administration
     await page.sees('entries in the last 40.0 kB of the log');
     await page.ask('POST', '_log', { level: 'info', message: 'the first message' });
     await page.sees('the first message');
+    await page.until(
+      `/^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$/.test(document.querySelector('.log time').textContent)`,
+      'a time',
+    );
     await page.ask('POST', '_log', { level: 'error', message: 'the second message' });
     await page.sees('the second message');
     await page.fill('Level', 'error');

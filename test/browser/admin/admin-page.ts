@@ -140,6 +140,23 @@ export class AdminPage {
     );
   }
 
+  /** Waits until the control or the field with that name has the focus. */
+  hasFocus(name: string): Promise<void> {
+    return this.until(
+      `(() => { ${FINDERS} const one = document.activeElement; const wanted = ${JSON.stringify(name)};
+        return one !== null && (one === field(wanted) || (one.matches('button, a') && nameOf(one) === wanted)); })()`,
+      `the focus on ${name}`,
+    );
+  }
+
+  /** Does what browsers do at Enter: presses the button with the focus, or the button that submits the form of the field with it. */
+  async enter(): Promise<void> {
+    await this.tab.evaluate(`void (() => {
+      const one = document.activeElement;
+      (one.matches('button') ? one : [...(one.form?.elements ?? [])].find(({ type }) => type === 'submit')).click();
+    })()`);
+  }
+
   /** Waits until the element is there, and gives it the focus. */
   focus(selector: string): Promise<void> {
     return this.until(

@@ -54,7 +54,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
     expect(await opened.violations()).toEqual([]);
     await opened.fill('Value of place, as JSON', '["all", 1.0]');
     await opened.sees('5 values are lost');
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.sees('2 other revisions are deleted, each by its own revision, in one request.');
     await opened.press('Resolve');
     await opened.seesNo('it has 3 revisions');
@@ -64,14 +64,14 @@ describe.each(chosenEngines())('a document that others change on the administrat
   test('in conflict and changed meanwhile is left as it is, and what was chosen is kept', async () => {
     const opened = await openConflict((number) => ({ place: `place ${number}`, n: number }));
     await opened.until(check('"place 0"'));
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.sees('Only when that is done');
     await opened.ask('PUT', 'library/trip', { _rev: REVS[2], place: 'place 2', n: 7 });
     await opened.press('Resolve');
     await opened.sees('The document was changed since you began to choose. Nothing was stored');
     await opened.press('Cancel');
     await opened.sees('The revisions have changed since you began to choose.');
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.press('Resolve');
     await opened.seesNo('it has 3 revisions');
     expect(await opened.ask('GET', 'library/trip?conflicts=true')).toMatchObject({ place: 'place 0', n: 7 });
@@ -86,7 +86,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
     }));
     await opened.until(check('0.txt'));
     await opened.fill('Take everything from', REVS[1] ?? '');
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.sees('1 attachment is stored with it.');
     await opened.press('Resolve');
     await opened.seesNo('it has 3 revisions');
@@ -101,7 +101,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
       validate_doc_update: `function (doc) { if (doc.n === 0) throw({ forbidden: 'n must not be 0' }); }`,
     });
     await opened.fill('Take everything from', REVS[0] ?? '');
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.press('Resolve');
     await opened.sees('Not stored (forbidden): n must not be 0');
     await opened.press('Cancel');
@@ -116,7 +116,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
     await opened.goTo('#/db/library/document/a');
     await opened.type('Source of a', '{"mine": 2, "theirs": 1, "both": 2}');
     await opened.ask('PUT', 'library/a', { _rev, mine: 1, theirs: 3, both: 3 });
-    await opened.press('Read again');
+    await opened.press('Reload');
     await opened.press('See theirs');
     await opened.until(
       `document.querySelector('.comparison > div')?.shadowRoot?.querySelector('.cm-changedLine') != null`,
@@ -125,7 +125,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
     await opened.press('Merge by field');
     await opened.sees('both changed in both');
     expect(await opened.violations()).toEqual([]);
-    await opened.press('Go on with the merged text');
+    await opened.press('Continue with the merged text');
     await opened.seesNo('A newer revision');
     await opened.press('Review and store');
     await opened.press('Store');
@@ -139,7 +139,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
     await opened.goTo('#/db/library/document/a');
     await opened.type('Source of a', '{"n": 2}');
     await opened.ask('DELETE', `library/a?rev=${rev}`);
-    await opened.press('Read again');
+    await opened.press('Reload');
     await opened.sees('Somebody else has deleted this document since you began to edit.');
     await opened.press('Keep mine');
     await opened.press('Review and store');

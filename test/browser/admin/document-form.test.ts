@@ -69,6 +69,16 @@ describe.each(chosenEngines())('the form of a document on the administration pag
     expect(await store(opened)).toBe('{"_id":"a","one":1.50,"two":2,"three":null,"list":[true,false]}');
   });
 
+  test('is gone through by Tab field by field: name, value, type, more', async () => {
+    const opened = await openForm('{"one": 1, "two": "text"}');
+    const names = await opened.tab.evaluate(
+      `[...document.querySelectorAll('.field-form ul :is(input, textarea, select, button)')].map((one) => one.tabIndex + ' ' + one.getAttribute('aria-label')).join()`,
+    );
+    expect(names).toBe(
+      '0 Name of one,0 one,0 Type of one,0 More about one,0 Name of two,0 two,0 Type of two,0 More about two',
+    );
+  });
+
   test('goes to the field that was added, moved, or comes after a removed one', async () => {
     const opened = await openForm('{"one": 1, "two": 2, "three": 3}');
     const focused = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent.trim()';

@@ -30,7 +30,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.goTo('#/db/library');
     await opened.press('New document');
     await opened.fill('Id', 'moby');
-    await opened.press('Go on');
+    await opened.press('Continue');
     await opened.sees('not stored');
     await opened.type('Source of moby', '{"title": "Moby-Dick", "year": 1851}');
     await opened.sees('1 document edited, not stored yet');
@@ -38,7 +38,40 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.sees('library/moby new');
     await opened.press('Store');
     await opened.seesNo('not stored');
+    const { _rev: first } = Object(await opened.ask('GET', 'library/moby'));
+    await showsAsNew(opened, first);
     expect(await opened.ask('GET', 'library/moby')).toMatchObject({ title: 'Moby-Dick', year: 1851 });
+  });
+
+  /** The revision is in sight, marked, and said to screen readers. */
+  async function showsAsNew(opened: AdminPage, rev: string): Promise<void> {
+    await opened.until(`document.querySelector('header .rev.new')?.textContent === ${JSON.stringify(rev)}`, rev);
+    expect(await opened.tab.evaluate(`document.querySelector('.document-screen [aria-live=polite]').textContent`)).toBe(
+      `The revision is ${rev} now.`,
+    );
+  }
+
+  test('shows its new revision where it is stored, also at the end of a long document', async () => {
+    const opened = await openLibrary();
+    const text = (n: number) => JSON.stringify({ n, list: Array.from({ length: 300 }, (_, at) => at) }, null, 1);
+    const { rev } = Object(await opened.ask('PUT', 'library/long', JSON.parse(text(1))));
+    await opened.goTo('#/db/library/document/long');
+    await opened.until(`document.querySelector('header .rev:not(.new)')?.textContent === ${JSON.stringify(rev)}`, rev);
+    await opened.type('Source of long', text(2));
+    await opened.sees('1 document edited, not stored yet');
+    await opened.tab.evaluate(`void document.querySelector('main').scrollTo(0, 1e6)`);
+    await opened.press('Review and store');
+    await opened.hasFocus('Store');
+    await opened.enter();
+    await opened.seesNo('not stored yet');
+    const { _rev: next } = Object(await opened.ask('GET', 'library/long'));
+    await showsAsNew(opened, next);
+    expect(
+      await opened.tab.evaluate(`(() => {
+        const { top, bottom } = document.querySelector('header .rev').getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight && document.querySelector('main').scrollTop > 0;
+      })()`),
+    ).toBe(true);
   });
 
   test('is edited together with another one, and each edit can be undone by itself', async () => {
@@ -94,6 +127,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.press('Delete the document');
     await opened.sees('This document will be deleted when you store your edits.');
     await opened.press('Review and store');
+    await opened.sees('library/a to be deleted');
     await opened.press('Store');
     await opened.sees('not stored');
     expect(await opened.ask('GET', 'library/a')).toMatchObject({ error: 'not_found', reason: 'deleted' });
@@ -114,11 +148,12 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.tab.evaluate(
       `void [...document.querySelectorAll('fieldset')].find((one) => one.querySelector('legend').textContent === 'days').querySelector('input').click()`,
     );
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     await opened.sees('2 other revisions are deleted');
     await opened.press('Resolve');
     await opened.seesNo('it has 3 revisions');
     const merged = await opened.ask('GET', 'library/trip?conflicts=true');
+    await showsAsNew(opened, Object(merged)._rev);
     const [winner, , third] = docs.toReversed();
     expect(merged).toMatchObject({ days: winner?.days, kept: true });
     expect([winner?.place, docs[1]?.place, third?.place]).toContain(Object(merged).place);
@@ -147,7 +182,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await opened.sees('it has 2 revisions that know nothing of each other');
     await opened.until(`document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content') != null`);
     expect(await opened.violations()).toEqual([]);
-    await opened.press('Review the result');
+    await opened.press('Review and resolve');
     expect(await opened.violations()).toEqual([]);
   });
 });

@@ -6,7 +6,7 @@ import { type Kind, startForeignServer } from './foreign/foreign-server.ts';
 
 /** All screens, and what each says when it is there. */
 const SCREENS: readonly (readonly [hash: string, plain: string, couchdb: string])[] = [
-  ['#/', 'This server has no list of replications.', '1 of 3 replications need attention'],
+  ['#/', 'This server has no list of replications.', '2 of 3 replications need attention'],
   ['#/replication', 'This server has neither _scheduler nor _active_tasks', '2 of 3 need attention'],
   ['#/replication?new=', 'Choose the database that is the source.', 'Choose the database that is the source.'],
   ['#/activity', 'This server has no list of tasks.', 'Building an index'],
@@ -72,7 +72,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
     await page.press('Create');
     await page.press('New document');
     await page.fill('Id', 'first');
-    await page.press('Go on');
+    await page.press('Continue');
     await page.type('Source of first', '{"text": "Hello"}');
     await page.press('Review and store');
     await page.press('Store', 'dialog button');

@@ -34,10 +34,60 @@ describe.each(chosenEngines())('the list of databases on the administration page
     await page.press('Delete library');
     await page.sees('0 documents, their revisions and attachments, and the indexes of its views are lost.');
     expect(await page.whyOff('Delete')).toBe('Type library first.');
+    await page.sees('Type library first.');
     await page.fill('Type library to confirm', 'library');
     await page.press('Delete');
     await page.sees('There is no database yet.');
     expect(await page.ask('GET', '_all_dbs')).toEqual([]);
+  });
+
+  test('creates and deletes a database by the keyboard alone: a dialog opens in its first field, and Enter submits it', async () => {
+    page = await AdminPage.open(browser);
+    await page.logIn();
+    await page.press('Create database');
+    await page.hasFocus('Name');
+    await page.enter();
+    await page.seesNo('This database has no documents yet.');
+    await page.fill('Name', 'library');
+    await page.enter();
+    await page.sees('This database has no documents yet.');
+    await page.goTo('#/');
+    await page.press('Delete library');
+    await page.hasFocus('Type library to confirm');
+    await page.enter();
+    await page.fill('Type library to confirm', 'library');
+    expect(await page.ask('GET', '_all_dbs')).toEqual(['library']);
+    await page.enter();
+    await page.sees('There is no database yet.');
+    expect(await page.ask('GET', '_all_dbs')).toEqual([]);
+  });
+
+  test('leads from the menu to the login, and back to where one was', async () => {
+    page = await AdminPage.open(browser, '#/');
+    await page.ask('PUT', 'library');
+    await page.goTo('#/db/library/query');
+    await page.press('Log in', '.user');
+    await page.fill('Name', 'root');
+    // The address of the login stays what it is.
+    await page.press('Log in', '.user');
+    await page.fill('Name', 'root');
+    await page.fill('Password', 'rootpw');
+    await page.press('Log in', 'button[type=submit]');
+    await page.sees('Log out');
+    await page.until(`location.hash === '#/db/library/query'`);
+  });
+
+  test('keeps its tabs in place when another one becomes the current one', async () => {
+    page = await AdminPage.open(browser);
+    await page.ask('PUT', 'library');
+    await page.logIn();
+    await page.goTo('#/db/library/query');
+    const places = `JSON.stringify([...document.querySelectorAll('[aria-label="Screens of library"] a')].map((one) => Math.round(one.getBoundingClientRect().x * 4)))`;
+    await page.until(`document.querySelector('[aria-current=page][data-label=Query]') !== null`);
+    const before = await page.tab.evaluate(places);
+    await page.goTo('#/db/library/storage');
+    await page.until(`document.querySelector('[aria-current=page][data-label=Storage]') !== null`);
+    expect(await page.tab.evaluate(places)).toBe(before);
   });
 
   test('shows what others write without being reloaded', async () => {

@@ -6,10 +6,10 @@ import { AdminPage, ROOT } from './admin-page.ts';
 /** All screens with controls that write, and what each says when it is there. */
 const SCREENS: readonly (readonly [hash: string, there: string])[] = [
   ['#/', 'library'],
-  ['#/replication', '1 of 1 need attention'],
+  ['#/replication', '1 of 1 needs attention'],
   ['#/replication?new=', 'New replication'],
   ['#/replication/lost', 'could not open'],
-  ['#/replication/lost?edit=', 'Show the request'],
+  ['#/replication/lost?edit=', 'Review and store'],
   ['#/users', 'ana'],
   ['#/settings', 'Takes effect at once.'],
   ['#/console', 'What this page has requested'],
@@ -41,7 +41,8 @@ const PRESS_ALL = `(async () => {
   return pressed.size;
 })()`;
 
-const READS = /^(GET|HEAD) |^POST \/(_dbs_info|_session|[^/]+\/(_find|_explain|_temp_view|_all_docs|_bulk_get))\b/;
+const READS =
+  /^(GET|HEAD) |^POST \/(_dbs_info|_session|[^/]+\/(_find|_explain|_temp_view|_all_docs|_bulk_get|_revs_diff))\b/;
 
 describe.each(chosenEngines())('read-only mode of the administration page in %s', (engine) => {
   let browser: Browser;

@@ -24,14 +24,14 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.goTo('#/replication');
     await page.sees('Nothing replicates.');
     await page.press('New replication');
-    expect(await page.whyOff('Show the request')).toBe('Choose the database that is the source.');
+    expect(await page.whyOff('Review and start')).toBe('Choose the database that is the source.');
     await page.fill('Source database', 'library');
     await page.fill('Target database', 'copy');
     await page.sees('This server has no database copy: let it be created.');
     await choose(page, 'Create the target if it does not exist');
     await choose(page, 'Continuous: copy each further change, too');
     await page.fill('Id of the document', 'to-copy');
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees(
       `await fetch("/_replicator/to-copy", { method: 'PUT', headers: {"content-type":"application/json"}, body: JSON.stringify({ "source": "library", "target": "copy", "continuous": true, "create_target": true }), })`,
     );
@@ -44,7 +44,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('1, none needs attention');
     await page.press('library → copy');
     await page.press('Delete');
-    await page.sees('The document is deleted, and its replication ends.');
+    await page.sees('The document to-copy is deleted, and its replication ends.');
     await page.press('Delete', 'dialog button');
     await page.sees('Nothing replicates.');
     expect(await page.ask('GET', '_replicator/to-copy')).toMatchObject({ error: 'not_found', reason: 'deleted' });
@@ -61,7 +61,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('The selector is not JSON');
     await page.fill('Selector', '{"type": "draft"}');
     await choose(page, 'A request: it ends with the server');
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees(
       `body: JSON.stringify({ "source": "library", "target": "copy", "selector": { "type": "draft" } }), })`,
     );
@@ -80,7 +80,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.fill('Target database', 'copy');
     await choose(page, 'Those that a filter function passes');
     await page.sees('The source has pick/kind.');
-    expect(await page.whyOff('Show the request')).toBe('Name the filter function.');
+    expect(await page.whyOff('Review and start')).toBe('Name the filter function.');
     await page.fill('Filter function', 'kind');
     await page.sees('A filter function is named like design/name.');
     await page.fill('Filter function', 'pick/kind');
@@ -89,7 +89,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.fill('Its parameters, one on each line', 'type=draft');
     expect(await page.violations()).toEqual([]);
     await choose(page, 'A request: it ends with the server');
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees('What the filter function pick/kind passes of library');
     await page.sees('"filter": "pick/kind", "query_params": { "type": "draft" }');
     await page.press('Start');
@@ -109,7 +109,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('The time between two checkpoints must be a number of seconds above 0.');
     await page.fill('Seconds between two checkpoints', '2.5');
     await page.fill('Proxy for connections to other servers', 'http://ana:secret@127.0.0.1:9');
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees('"checkpoint_interval": 2500, "proxy": "http://ana:PASSWORD@127.0.0.1:9/"');
     await page.press('Close');
     await page.fill('Proxy for connections to other servers', '');
@@ -118,7 +118,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
       page,
       'Store no checkpoints: for a source or a target that refuses local documents. Each start compares all changes again',
     );
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees('Changes of the source up to 1 are skipped, whatever was copied before.');
     await page.sees('"since_seq": 1, "use_checkpoints": false }');
     await page.press('Start');
@@ -136,7 +136,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.fill('Target user name', 'ana');
     await page.fill('Target password', 'p@ss');
     await page.fill('Id of the document', 'away');
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees('"target": "http://ana:PASSWORD@127.0.0.1:9/copy"');
     await page.press('Start');
     await page.sees('The document away');
@@ -155,7 +155,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('1 refused document');
     await page.sees('b forbidden Drafts stay at home.');
     await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
-    await page.press('Retry them');
+    await page.press('Review and retry');
     await page.sees('"retry_refused": true');
     await page.press('Retry');
     await page.sees('The last retry wrote 1 document, and none was refused.');
@@ -172,9 +172,11 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('Completed');
     await page.sees('b forbidden Drafts stay at home.');
     await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
-    await page.press('Retry them');
+    await page.press('Review and retry');
     await page.press('Retry');
     await page.sees('The last retry wrote 1 document, and none was refused.');
+    await page.seesNo('1 refused document');
+    await page.sees('Refused 0');
     expect(await page.ask('GET', 'copy/b')).toMatchObject({ type: 'draft' });
   });
 
@@ -202,16 +204,16 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.fill('Source database', 'library');
     await page.fill('Target database', 'copy');
     await choose(page, 'Those with these ids');
-    expect(await page.whyOff('Show the request')).toBe('Name at least one document.');
+    expect(await page.whyOff('Review and start')).toBe('Name at least one document.');
     await page.fill('Ids, one on each line', 'b\n\n50%25\n');
     await choose(page, 'A request: it ends with the server');
-    await page.press('Show the request');
+    await page.press('Review and start');
     await page.sees('"doc_ids": [ "b", "50%2525" ]');
     await page.press('Start');
     await page.sees('library → copy Done: 0 documents written.');
     await page.sees('b forbidden Drafts stay at home.');
     await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
-    await page.press('Retry them');
+    await page.press('Review and retry');
     await page.press('Retry');
     await page.sees('library → copy Done: 1 document written.');
     await page.seesNo('Drafts stay at home.');
@@ -227,7 +229,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
     await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
     await page.goTo('#/replication');
-    await page.sees('1 of 2 need attention');
+    await page.sees('1 of 2 needs attention');
     await page.fill('Source, target or document contains', 'libr');
     await page.seesNo('nowhere → copy');
     await page.sees('library → copy');
@@ -259,9 +261,9 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.goTo('#/replication/to-copy');
     await page.sees('In sync');
     await page.press('Edit');
-    expect(await page.whyOff('Show the request')).toBe('Nothing has changed.');
+    expect(await page.whyOff('Review and store')).toBe('Nothing has changed.');
     await rewriteText(page, '{"source": "library", "target": "other", "continuous": true, "owner": "root"}');
-    await page.press('Show the request');
+    await page.press('Review and store');
     await page.sees('A running replication can’t be changed: its document is deleted and written again.');
     await page.press('Store');
     await page.sees('To other');
@@ -276,7 +278,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.logIn();
     await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
     await page.goTo('#/replication');
-    await page.sees('1 of 1 need attention');
+    await page.sees('1 of 1 needs attention');
     await page.sees('could not open');
   });
 

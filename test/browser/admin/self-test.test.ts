@@ -25,6 +25,23 @@ describe.each(chosenEngines())('the self-test of the administration page in %s',
     expect(await page.violations()).toEqual([]);
   });
 
+  test('keeps what it found while other screens are shown, with the time', async () => {
+    page = await openSelfTest(browser);
+    await page.press('Run 12 checks');
+    await page.goTo('#/console');
+    await page.sees('What this page has requested');
+    await page.goTo('#/self-test');
+    await page.sees('All 12 passed.');
+    await page.goTo('#/');
+    await page.sees('There is no database yet.');
+    await page.goTo('#/self-test');
+    await page.sees('All 12 passed.');
+    await page.until(
+      `/^Checked at \\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d\\.$/.test(document.querySelector('[role=status] .muted').textContent.trim())`,
+      'the time',
+    );
+  });
+
   test('names what is left when the server went away in the middle, and deletes it', async () => {
     page = await openSelfTest(browser);
     page.front.breakBefore = /_view/;
@@ -53,13 +70,31 @@ describe.each(chosenEngines())('the self-test of the administration page in %s',
     await page.press('Run 12 checks');
     await page.sees('All 11 passed so far.');
     await page.tab.navigate('about:blank');
-    for (const end = Date.now() + 20_000; Date.now() < end; ) {
-      if (JSON.stringify(await page.ask('GET', '_all_dbs')) === '[]') break;
-      await new Promise((done) => setTimeout(done, 50));
-    }
+    if (engine === 'firefox') await deleteIfLeft(page);
+    await waitForNone(page);
     expect(await page.ask('GET', '_all_dbs')).toEqual([]);
   });
 });
+
+/** Firefox loses a small share of what is sent while a page is left. The screen, opened anew, then offers to delete what is left. */
+async function deleteIfLeft(page: AdminPage): Promise<void> {
+  await page.tab.navigate(`${page.front.baseUrl}/_utils/#/self-test`);
+  await page.sees('Nothing has run yet.');
+  const isEmpty = `fetch('/_all_dbs').then((response) => response.json()).then(({ length }) => length === 0)`;
+  const isOffered = `document.body.innerText.includes('1 database of earlier runs is left.')`;
+  await page.until(`${isOffered} || await ${isEmpty}`, 'the database that is left, or none');
+  if ((await page.tab.evaluate(isOffered)) !== true) return;
+  await page.press('Delete it');
+  await page.press('Delete', 'dialog button');
+  await page.seesNo('earlier runs');
+}
+
+async function waitForNone(page: AdminPage): Promise<void> {
+  for (const end = Date.now() + 20_000; Date.now() < end; ) {
+    if (JSON.stringify(await page.ask('GET', '_all_dbs')) === '[]') return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
 
 async function openSelfTest(browser: Browser): Promise<AdminPage> {
   const page = await AdminPage.open(browser);

@@ -95,7 +95,7 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
     await page.press('Pause');
     await write(page, 'held', 2_000);
     await page.sees('2,000 changes came since the list was paused.');
-    await page.press('Go on');
+    await page.press('Continue');
     await page.until(`document.querySelectorAll('.change').length === 200`, '200 changes');
     await page.sees('held-1999');
     expect(await page.violations()).toEqual([]);

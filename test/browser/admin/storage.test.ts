@@ -36,9 +36,12 @@ describe.each(chosenEngines())(
       await page.logIn();
       await page.goTo('#/db/library/storage');
       await choose('three.jsonl', '{"_id":"a"}\n{"_id":"b","n":1}\nnot JSON\n{"_id":"c"}\n');
-      await page.press('Review the import');
+      await page.press('Review and import');
+      await page.sees('3 documents of the file (53 B) are written to library, in requests of at most 500 documents.');
+      await page.sees('1 line is no JSON object, and is refused.');
       await page.sees(`await fetch("/library/_bulk_docs", { method: 'POST',`);
-      await page.press('Import');
+      await page.hasFocus('Import');
+      await page.enter();
       await page.sees('2 documents stored from three.jsonl. 2 lines refused.');
       await page.sees('Line 1 a There is a document of this id. {"_id":"a"}');
       await page.sees('Line 3 This is not a JSON object. not JSON');
@@ -56,7 +59,7 @@ describe.each(chosenEngines())(
       await choose('list.json', '[\n  {"code": "NL", "name": "Netherlands"},\n  {"code": "PE", "name": "Peru"}\n]');
       await page.fill('Documents that exist', 'replace');
       await page.fill('Member that becomes the id, where there is no _id', 'code');
-      await page.press('Review the import');
+      await page.press('Review and import');
       await page.press('Import');
       await page.sees('2 documents stored from list.json.');
       expect(await page.ask('GET', 'library/NL')).toMatchObject({
@@ -72,7 +75,7 @@ describe.each(chosenEngines())(
       await page.logIn();
       await page.goTo('#/db/library/storage');
       await choose('long.jsonl', `{"_id":"a","text":"${'x'.repeat(100_000)}"}\n{"_id":"b"}\n`);
-      await page.press('Review the import');
+      await page.press('Review and import');
       await page.press('Import');
       await page.sees('2 documents stored from long.jsonl.');
     });
@@ -102,8 +105,8 @@ describe.each(chosenEngines())(
       await page.press('Add the user to: Users who are members');
       await page.sees('After the change: Only ana and the admins of the server can read and write documents.');
       expect(await page.violations()).toEqual([]);
-      await page.press('Review the change');
-      await page.press('Apply');
+      await page.press('Review and store');
+      await page.press('Store');
       await page.seesNo('Not stored yet.');
       expect(await page.ask('GET', 'library/_security')).toEqual({
         admins: { names: [], roles: [] },

@@ -81,7 +81,7 @@ function Panel({ database, id, leaves, work, onWork }: PanelProps) {
         <p class="banner warn" role="status">
           The revisions have changed since you began to choose. What you chose is kept where it still exists.{' '}
           <button type="button" onClick={() => change({ revs })}>
-            Go on
+            Continue
           </button>
         </p>
       )}
@@ -96,7 +96,7 @@ function Panel({ database, id, leaves, work, onWork }: PanelProps) {
       <AttachmentChoices leaves={leaves} versions={versions} kept={kept} onKeep={(next) => change({ kept: next })} />
       <ErrorNote failure={failure} />
       <WriteButton class="primary" why={problem} onClick={() => void resolve()}>
-        Review the result
+        Review and resolve
       </WriteButton>
     </section>
   );

@@ -105,7 +105,7 @@ function MergeByField({ merge, onMerged }: { readonly merge: Merge; readonly onM
         disabled={problem !== undefined}
         onClick={() => onMerged(printPretty(withTheirAttachments(mergedTree(versions, choices), versions)))}
       >
-        Go on with the merged text
+        Continue with the merged text
       </button>
     </>
   );

@@ -1,4 +1,4 @@
-/** One field: its name, its value, its type, and what can be done with it. */
+/** One field: its name, its value, its type, and what can be done with it. Tab goes through them in this order. */
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { Icon } from '../../components/icon.tsx';
@@ -31,6 +31,9 @@ export function FieldRow({ place, path, label, field, kind, entry, form, fold, c
     <li class={fold === undefined ? 'form-field' : 'form-field container'} data-key={entry.key}>
       <div class="form-row">
         <Name {...{ place, path, label, kind, entry, form }} isWrong={problem?.name !== undefined} errorId={errorId} />
+        <div class="form-value">
+          {fold ?? <ScalarValue path={path} label={label} field={field} entry={entry} form={form} errorId={errorId} />}
+        </div>
         <TypeChoice path={path} label={label} entry={entry} form={form} />
         <button
           type="button"
@@ -42,9 +45,6 @@ export function FieldRow({ place, path, label, field, kind, entry, form, fold, c
         >
           <Icon name="more" />
         </button>
-        <div class="form-value">
-          {fold ?? <ScalarValue path={path} label={label} field={field} entry={entry} form={form} errorId={errorId} />}
-        </div>
       </div>
       {problem !== undefined && (
         <p class="field-error" id={errorId}>
