@@ -103,10 +103,6 @@ function OpenDraft({ database, begin, of, onDiscard }: OpenDraftProps) {
         />
       </div>
       <RunRow database={database} isRunning={run.isRunning} onRun={(count) => run.begin(latest.current, count)} />
-      <div class="draft-part" aria-live="polite">
-        <RunFailure failure={run.failure} />
-        {run.result !== undefined && <DraftOutcome database={database} result={run.result} />}
-      </div>
       <SaveForm
         database={database}
         source={source}
@@ -117,6 +113,10 @@ function OpenDraft({ database, begin, of, onDiscard }: OpenDraftProps) {
           onDiscard();
         }}
       />
+      <div class="draft-part" aria-live="polite">
+        <RunFailure failure={run.failure} />
+        {run.result !== undefined && <DraftOutcome database={database} result={run.result} />}
+      </div>
     </>
   );
 }
