@@ -24,6 +24,7 @@ interface ToolBarProps {
 export function ToolBar(props: ToolBarProps) {
   const { database, settings, onShow } = props;
   const [isOpen, setOpen] = useState(false);
+  const isFiltered = settings.filter.value.kind !== 'all';
   return (
     <>
       <div class="tool-row list-tools">
@@ -31,12 +32,13 @@ export function ToolBar(props: ToolBarProps) {
         <button
           type="button"
           class="options-button"
-          aria-label="Filter and layout"
+          aria-label={isFiltered ? 'Filter and layout: not all are shown' : 'Filter and layout'}
           aria-expanded={isOpen}
           aria-controls="list-options"
           onClick={() => setOpen(!isOpen)}
         >
           <Icon name="query" />
+          {isFiltered && <span class="dot busy" />}
         </button>
         <span class="spring" />
         <WriteButton

@@ -61,7 +61,7 @@ export function RowForm({ hasReduce, onShow }: RowFormProps) {
       </label>
       <KeyField label="Start key" value={start} onChange={setStart} />
       <KeyField label="End key" value={end} onChange={setEnd} />
-      <button type="submit">Show these keys</button>
+      <button type="submit">Apply keys</button>
       {problem !== undefined && (
         <p class="field-error" role="alert">
           {problem}

@@ -7,6 +7,9 @@ interface FrontOptions {
   readonly dropsPolicy: boolean;
 }
 
+/** The path of an empty page of the same origin, without a policy. */
+export const EMPTY_PAGE = '/empty-page';
+
 export class Front {
   readonly baseUrl: string;
   /** Methods and paths of what came through. */
@@ -34,6 +37,10 @@ export class Front {
       }
       if (front === undefined || front.#isDown) {
         response.destroy();
+        return;
+      }
+      if (request.url === EMPTY_PAGE) {
+        response.setHeader('content-type', 'text/html').end('<!doctype html><title>Empty</title>');
         return;
       }
       front.seen.push(`${request.method} ${request.url}`);
