@@ -48,7 +48,7 @@ export function conflictSource(database: string): RowSource {
           }
           tell?.([...found.values()], { looked, of });
         }
-        if (results.length < CHANGES) return pageTo(undefined);
+        if (results.length < CHANGES || pending === 0) return pageTo(undefined);
         [since, looked] = [last_seq, looked + results.length];
         tell?.([...found.values()], { looked, of });
       }

@@ -147,12 +147,12 @@ function RowLink({ database, id, isInConflict }: RowLinkProps) {
     <>
       <a href={hrefOf(['db', database, 'document', id])} tabIndex={-1} title={id}>
         {id}
-      </a>
+      </a>{' '}
       {edit !== undefined && (
         <span class={edit.after === undefined ? 'tag bad' : 'tag warn'}>
           {edit.after === undefined ? 'to be deleted' : 'edited'}
         </span>
-      )}
+      )}{' '}
       {isInConflict === true && <span class="tag bad">in conflict</span>}
     </>
   );

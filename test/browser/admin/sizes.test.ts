@@ -110,9 +110,9 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
     await page.fill('Show', 'conflicts');
     await page.sees('3 documents in conflict');
     await page.seesNo('looked at');
-    // 51 lists of changes, and one of what may be in conflict.
+    // 50 lists of changes, and one of what may be in conflict.
     const requests = front.seen.slice(before).filter((one) => /_changes|_all_docs/.test(one));
-    expect(requests).toHaveLength(52);
+    expect(requests).toHaveLength(51);
   });
 
   test('lists few of a storm of changes, all after it, and keeps no more than 200', async () => {
