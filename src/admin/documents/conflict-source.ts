@@ -1,15 +1,15 @@
 /**
  * The documents in conflict. Servers have no list of them: the page reads the changes of all documents, each with its leaves, and looks at
- * those documents that have several. What it has looked at is not kept.
+ * those documents that have several. It keeps only the documents in conflict of one page.
  */
 import { ask, type Json, type JsonObject, pathOf, withQuery } from '../server/client.ts';
 import { toRead } from '../server/documents.ts';
 import type { RowSource, SourceRow } from './rows.ts';
 
-/** Changes of one request: their ids and revisions. */
-const CHANGES = 2_000;
-/** Documents of one request: their bodies come with them. */
-const DOCUMENTS = 50;
+/** Changes of one request, which has their ids and revisions. */
+const MAX_CHANGES = 2_000;
+/** Documents of one request, which has their bodies. */
+const MAX_DOCUMENTS = 50;
 
 interface Change {
   readonly seq: Json;
@@ -48,7 +48,7 @@ export function conflictSource(database: string): RowSource {
           }
           tell?.([...found.values()], { looked, of });
         }
-        if (results.length < CHANGES || pending === 0) return pageTo(undefined);
+        if (results.length < MAX_CHANGES || pending === 0) return pageTo(undefined);
         [since, looked] = [last_seq, looked + results.length];
         tell?.([...found.values()], { looked, of });
       }
@@ -68,15 +68,15 @@ function placeOf(cursor: string | undefined): { readonly since: Json; readonly l
 }
 
 function readChanges(database: string, since: Json, isFirst: boolean, signal: AbortSignal): Promise<ChangePage> {
-  const path = withQuery(pathOf(database, '_changes'), { style: 'all_docs', since, limit: CHANGES });
+  const path = withQuery(pathOf(database, '_changes'), { style: 'all_docs', since, limit: MAX_CHANGES });
   return ask<ChangePage>('GET', path, { signal, quiet: !isFirst });
 }
 
 /** Documents that may be in conflict, as many at a time as a request has: a leaf may be deleted, which only the document tells. */
 function partsOf(results: readonly Change[]): readonly (readonly Change[])[] {
   const several = results.filter(({ deleted, changes }) => deleted !== true && changes.length > 1);
-  const count = Math.ceil(several.length / DOCUMENTS);
-  return Array.from({ length: count }, (_, at) => several.slice(at * DOCUMENTS, (at + 1) * DOCUMENTS));
+  const count = Math.ceil(several.length / MAX_DOCUMENTS);
+  return Array.from({ length: count }, (_, at) => several.slice(at * MAX_DOCUMENTS, (at + 1) * MAX_DOCUMENTS));
 }
 
 /** Those of the documents that are in conflict, by their ids. */

@@ -27,7 +27,7 @@ const SCREEN_KEYS: readonly KeyHelp[] = [{ keys: '/', does: 'go to an id' }];
 export function Documents({ database }: DatabaseScreenProps) {
   const settings = listSettings(database);
   const [filter, layout] = [settings.filter.value, settings.layout.value];
-  // Who looks for conflicts reads whole documents anyway, and another layout need not search again.
+  // The search for conflicts reads whole documents in any case: with them, another layout needs no second search.
   const list = useList(database, filter, layout !== 'ids' || filter.kind === 'conflicts');
   const [jump, setJump] = useState<{ readonly index: number } | undefined>(undefined);
   const [seen, setSeen] = useState({ from: 0, to: 0 });
@@ -124,7 +124,7 @@ function visibleDocs({ rowAt }: List, { from, to }: { readonly from: number; rea
 /** The columns that the user chose. Until then, the fields of the first documents that were in sight: a change of documents does not change them. */
 function useColumns(database: string, { usualColumns: usual }: ListSettings, visible: readonly JsonObject[]) {
   const [chosen, setChosen] = useState(() => storedColumns(database));
-  // Nothing is rendered because of it.
+  // `peek`: a change of the signal renders nothing.
   if (usual.peek().length === 0 && visible.length > 0) usual.value = usualColumns(fieldsOf(visible));
   const choose = (columns: readonly string[] | undefined) => {
     if (columns === undefined) usual.value = [];

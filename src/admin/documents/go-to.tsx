@@ -32,7 +32,7 @@ export function GoTo({ database, settings, onShow }: GoToProps) {
       setFailure(error);
     }
   };
-  // Who has moved on in the list comes back first.
+  // After a move in the list, Enter goes back to the row first.
   const opens = place?.isThere === true && place.id === settings.marked.value ? place.id : undefined;
   const submit = (event: Event) => {
     event.preventDefault();
