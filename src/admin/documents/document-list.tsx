@@ -56,10 +56,11 @@ export function DocumentList(props: DocumentListProps) {
     (from: number, to: number) => {
       seen.current = { from, to };
       settings.top.value = from;
-      list.need(from, to);
+      // And the next row: keys reach only rows that are there.
+      list.need(from, Math.min(to + 1, count));
       onRange(from, Math.min(to, list.count));
     },
-    [list.need, list.count, onRange],
+    [list.need, list.count, count, onRange],
   );
   const near = useNear(settings.top.peek(), place.active, props.goTo);
   const set: ColumnSet = { layout, columns };

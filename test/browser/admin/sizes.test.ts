@@ -94,7 +94,7 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
     expect(Number(most)).toBeLessThan(70);
     await page.sees(`${idOf(99_999)} in conflict`);
     await page.fill('Show', 'prefix');
-    await page.sees('100,000 documents');
+    await page.sees('100,000 documents match');
     let before = front.seen.length;
     // As fast as nobody types: each letter is in the field at once, and the list follows the last one.
     await page.tab.evaluate(`void (() => {
