@@ -11,7 +11,7 @@ const TAGGED = `[...document.querySelectorAll('.virtual-row')].filter((one) => o
 
 /** Two documents in conflict, one with three leaves; one whose conflict was resolved; one whose leaves are all deleted; and others. */
 const DOCS: readonly object[] = [
-  ...Array.from({ length: 20 }, (_, n) => ({ _id: `d${`${n}`.padStart(2, '0')}`, _rev: '1-a', n })),
+  ...Array.from({ length: 10 }, (_, n) => ({ _id: `d${`${n}`.padStart(2, '0')}`, _rev: '1-a', n })),
   { _id: 'torn', _rev: '1-a', text: 'one' },
   { _id: 'torn', _rev: '1-b', text: 'other' },
   { _id: 'resolved', _rev: '1-a' },
@@ -50,7 +50,7 @@ describe.each(chosenEngines())('documents in conflict on the administration page
 
   test('are listed by a filter, without those whose conflict is resolved', async () => {
     await openLibrary(DOCS);
-    await page.sees('23 documents');
+    await page.sees('13 documents');
     await page.fill('Show', 'conflicts');
     await page.sees('2 documents in conflict');
     expect(await page.tab.evaluate(IDS)).toEqual(['torn', 'split']);
@@ -70,7 +70,7 @@ describe.each(chosenEngines())('documents in conflict on the administration page
 
   test('are marked in the layouts that load whole documents, for every filter', async () => {
     await openLibrary(DOCS);
-    await page.sees('23 documents');
+    await page.sees('13 documents');
     expect(await page.tab.evaluate(TAGGED)).toEqual([]);
     const layout = (number: number) =>
       page.tab.evaluate(`void document.querySelectorAll('.segments input')[${number}].click()`);
@@ -148,7 +148,7 @@ describe.each(chosenEngines())('documents in conflict on the administration page
   test.each(['plain', 'couchdb'] as const)('are listed on a %s server', async (kind) => {
     page = await AdminPage.openAt(browser, await startForeignServer(kind));
     await fill(DOCS);
-    await page.sees('23 documents');
+    await page.sees('13 documents');
     await page.fill('Show', 'conflicts');
     await page.sees('2 documents in conflict');
     await page.tab.evaluate(`void document.querySelectorAll('.segments input')[1].click()`);

@@ -77,7 +77,9 @@ function passOn(target: string, request: IncomingMessage, response: ServerRespon
   // The page and the server are one site, so the host stays what the browser has asked for.
   const outgoing = send({ hostname, port, method, path: url, headers: request.headers }, (answer) => {
     const { 'content-security-policy': policy, ...headers } = answer.headers;
-    const kept = dropsPolicy || policy === undefined ? headers : { ...headers, 'content-security-policy': policy };
+    // A frame as wide as a telephone is a page of this origin.
+    const framed = `${policy}`.replace("frame-ancestors 'none'", "frame-ancestors 'self'");
+    const kept = dropsPolicy || policy === undefined ? headers : { ...headers, 'content-security-policy': framed };
     if (dropsPolicy && `${headers['content-type']}`.startsWith('text/html')) {
       void withoutPolicy(answer).then((html) => {
         const { 'content-length': _length, etag: _tag, ...rest } = kept;
