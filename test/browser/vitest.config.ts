@@ -22,6 +22,8 @@ const notInWebKit = [
   'document-form',
   'document-revisions',
   'documents',
+  'documents-conflicts',
+  'documents-phone',
   'foreign-server',
   'query',
   'read-only',

@@ -1,4 +1,5 @@
 /** The rows of the list, to be moved in and selected with mouse, finger and keyboard. */
+import type { HTMLAttributes } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { VirtualList } from '../components/virtual-list.tsx';
 import { goTo } from '../page/router.ts';
@@ -55,10 +56,11 @@ export function DocumentList(props: DocumentListProps) {
     (from: number, to: number) => {
       seen.current = { from, to };
       settings.top.value = from;
-      list.need(from, to);
+      // And the next row: keys reach only rows that are there.
+      list.need(from, Math.min(to + 1, count));
       onRange(from, Math.min(to, list.count));
     },
-    [list.need, list.count, onRange],
+    [list.need, list.count, count, onRange],
   );
   const near = useNear(settings.top.peek(), place.active, props.goTo);
   const set: ColumnSet = { layout, columns };
@@ -89,15 +91,7 @@ export function DocumentList(props: DocumentListProps) {
         tabIndex: 0,
         onKeyDown: (event) => listKey(event, moves, selecting),
       }}
-      rowAttributes={(index) => ({
-        role: 'row',
-        id: rowId(index),
-        class: index === moves.active ? 'virtual-row active' : 'virtual-row',
-        'aria-rowindex': index + 2,
-        'aria-selected': isRowSelected(settings, list, index),
-        onMouseDown: (event) => event.shiftKey && event.preventDefault(),
-        onClick: (event) => clickRow(event, index, selecting),
-      })}
+      rowAttributes={(index) => rowAttributes(index, index === moves.active, props)}
       row={(index) => (
         <RowCells
           database={database}
@@ -133,6 +127,25 @@ function clickRow(event: MouseEvent, index: number, selecting: Selecting): void 
   } else if (target?.closest('.row-check') != null) selecting.toggle(index);
   else if ((event.ctrlKey || event.metaKey) && link === null) selecting.toggle(index);
   else selecting.moveTo(index, false);
+}
+
+function rowAttributes(index: number, isActive: boolean, props: DocumentListProps): HTMLAttributes<HTMLDivElement> {
+  const { settings, list, selecting } = props;
+  return {
+    role: 'row',
+    id: rowId(index),
+    class: isActive ? 'virtual-row active' : 'virtual-row',
+    'aria-current': isMarked(settings, list, index) || undefined,
+    'aria-rowindex': index + 2,
+    'aria-selected': isRowSelected(settings, list, index),
+    onMouseDown: (event) => event.shiftKey && event.preventDefault(),
+    onClick: (event) => clickRow(event, index, selecting),
+  };
+}
+
+/** Whether the user went to the row by its id. */
+function isMarked({ marked }: ListSettings, list: List, index: number): boolean {
+  return marked.value !== undefined && list.rowAt(index)?.id === marked.value;
 }
 
 function openRow(database: string, list: List, index: number): void {

@@ -1,5 +1,5 @@
 /** All documents of a database, as a list that may have millions of rows. */
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { type KeyHelp, useKeyHelp, useSingleKey } from '../components/key-help.ts';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
@@ -12,7 +12,7 @@ import { TaskStatus } from './bulk/task-status.tsx';
 import { CountBar } from './count-bar.tsx';
 import { DocumentList } from './document-list.tsx';
 import { fieldsOf, usualColumns } from './fields.ts';
-import { FilterBar } from './filter-bar.tsx';
+import type { FilterKind } from './filter.ts';
 import { LIST_KEYS } from './list-keys.ts';
 import { type ListSettings, listSettings, storedColumns } from './list-state.ts';
 import { Pager } from './pager.tsx';
@@ -27,7 +27,8 @@ const SCREEN_KEYS: readonly KeyHelp[] = [{ keys: '/', does: 'go to an id' }];
 export function Documents({ database }: DatabaseScreenProps) {
   const settings = listSettings(database);
   const [filter, layout] = [settings.filter.value, settings.layout.value];
-  const list = useList(database, filter, layout !== 'ids');
+  // The search for conflicts reads whole documents in any case: with them, another layout needs no second search.
+  const list = useList(database, filter, layout !== 'ids' || filter.kind === 'conflicts');
   const [jump, setJump] = useState<{ readonly index: number } | undefined>(undefined);
   const [seen, setSeen] = useState({ from: 0, to: 0 });
   const onRange = useCallback((from: number, to: number) => setSeen({ from, to }), []);
@@ -56,7 +57,6 @@ export function Documents({ database }: DatabaseScreenProps) {
         onColumns={columns.choose}
         onShow={show}
       />
-      <FilterBar settings={settings} />
       <RunList database={database} onSelect={(ids) => selectIds(settings, ids)} />
       <div class="tool-row list-head">
         <CountBar
@@ -73,7 +73,7 @@ export function Documents({ database }: DatabaseScreenProps) {
         <Pager list={list} seen={seen} onShow={show} />
       </div>
       <ErrorNote failure={list.failure ?? selecting.failure} retry={list.reload} />
-      {list.isLoaded && list.count === 0 && list.failure === undefined && <Empty settings={settings} />}
+      {isEmptyList(list) && <Empty settings={settings} />}
       {list.count > 0 && (
         <DocumentList
           key={layout}
@@ -98,7 +98,16 @@ export function Documents({ database }: DatabaseScreenProps) {
 function Empty({ settings }: { readonly settings: ListSettings }) {
   const { kind } = settings.filter.value;
   if (kind === 'all') return <p class="empty">This database has no documents yet.</p>;
-  return <p class="empty">{kind === 'deleted' ? 'No document was deleted.' : 'No document matches.'}</p>;
+  return <p class="empty">{WHY_EMPTY[kind] ?? 'No document matches.'}</p>;
+}
+
+const WHY_EMPTY: Readonly<Partial<Record<FilterKind, string>>> = {
+  deleted: 'No document was deleted.',
+  conflicts: 'No document is in conflict.',
+};
+
+function isEmptyList({ isLoaded, count, failure, search }: List): boolean {
+  return isLoaded && count === 0 && failure === undefined && search === undefined;
 }
 
 function useReloadAfterWrites({ reload }: List): void {
@@ -112,16 +121,16 @@ function visibleDocs({ rowAt }: List, { from, to }: { readonly from: number; rea
   return Array.from({ length: to - from }, (_, at) => rowAt(from + at)?.doc).filter((doc) => doc !== undefined);
 }
 
-/** The columns that the user chose. Until then, the fields of the first documents that were in sight. */
-function useColumns(database: string, { filter }: ListSettings, visible: readonly JsonObject[]) {
+/** The columns that the user chose. Until then, the fields of the first documents that were in sight: a change of documents does not change them. */
+function useColumns(database: string, { usualColumns: usual }: ListSettings, visible: readonly JsonObject[]) {
   const [chosen, setChosen] = useState(() => storedColumns(database));
-  const usual = useRef<{ readonly filter: unknown; readonly columns: readonly string[] }>({
-    filter: undefined,
-    columns: [],
-  });
-  const isOld = usual.current.filter !== filter.value || usual.current.columns.length === 0;
-  if (isOld && visible.length > 0) usual.current = { filter: filter.value, columns: usualColumns(fieldsOf(visible)) };
-  return { columns: chosen ?? usual.current.columns, choose: setChosen };
+  // `peek`: a change of the signal renders nothing.
+  if (usual.peek().length === 0 && visible.length > 0) usual.value = usualColumns(fieldsOf(visible));
+  const choose = (columns: readonly string[] | undefined) => {
+    if (columns === undefined) usual.value = [];
+    setChosen(columns);
+  };
+  return { columns: chosen ?? usual.peek(), choose };
 }
 
 function selectIds({ selection, place }: ListSettings, ids: readonly string[]): void {

@@ -8,6 +8,7 @@ const KINDS: readonly (readonly [FilterKind, string])[] = [
   ['prefix', 'Ids that begin with …'],
   ['design', 'Design documents'],
   ['deleted', 'Deleted documents'],
+  ['conflicts', 'Documents in conflict'],
   ['selector', 'What a selector finds …'],
 ];
 
@@ -26,7 +27,7 @@ export function FilterBar({ settings }: { readonly settings: ListSettings }) {
     if (chosen !== undefined) setFilter(settings, chosen);
   };
   return (
-    <div class="tool-row filter-bar">
+    <>
       <label class="inline-field">
         <span>Show</span>
         <select value={kind} onChange={(event) => choose(kindOf(event.currentTarget.value))}>
@@ -39,7 +40,7 @@ export function FilterBar({ settings }: { readonly settings: ListSettings }) {
       </label>
       {kind === 'prefix' && <PrefixField settings={settings} />}
       {kind === 'selector' && <SelectorField settings={settings} />}
-    </div>
+    </>
   );
 }
 
@@ -52,6 +53,7 @@ function simpleFilter(kind: FilterKind): Filter | undefined {
       return { kind, prefix: '' };
     case 'design':
     case 'deleted':
+    case 'conflicts':
       return { kind };
     case 'selector':
       return undefined;

@@ -6,6 +6,7 @@ export type Filter =
   | { readonly kind: 'prefix'; readonly prefix: string }
   | { readonly kind: 'design' }
   | { readonly kind: 'deleted' }
+  | { readonly kind: 'conflicts' }
   | { readonly kind: 'selector'; readonly selector: JsonObject };
 
 export type FilterKind = Filter['kind'];
@@ -25,6 +26,7 @@ export function idRange(filter: Filter): { readonly startkey?: string; readonly 
     case 'design':
       return rangeOf('_design/');
     case 'deleted':
+    case 'conflicts':
     case 'selector':
       return undefined;
   }
@@ -45,8 +47,9 @@ export function parseSelector(text: string): JsonObject | string {
   }
 }
 
-/** What the documents of the filter are called: `12 documents match`. */
-export function nounOf({ kind }: Filter): string {
-  if (kind === 'design') return 'design document';
-  return kind === 'deleted' ? 'deleted document' : 'document';
+/** What one document of the filter is called, and several: `12 design documents match`. */
+export function nounsOf({ kind }: Filter): readonly [singular: string, plural: string] {
+  if (kind === 'design') return ['design document', 'design documents'];
+  if (kind === 'deleted') return ['deleted document', 'deleted documents'];
+  return kind === 'conflicts' ? ['document in conflict', 'documents in conflict'] : ['document', 'documents'];
 }

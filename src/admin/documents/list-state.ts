@@ -23,6 +23,12 @@ export interface ListSettings {
   readonly top: Signal<number>;
   /** How many match: counted by reading all of them. */
   readonly counted: Signal<number | undefined>;
+  /** The id of the document that the user went to, until they move on from there. */
+  readonly marked: Signal<string | undefined>;
+  /** Bulk changes also change the selected design documents. */
+  readonly changesDesign: Signal<boolean>;
+  /** The columns of the table if the user has not chosen any: the fields of the documents that were in sight first. */
+  readonly usualColumns: Signal<readonly string[]>;
 }
 
 const START: ListPlace = { active: 0, anchor: 0, base: NONE };
@@ -38,18 +44,25 @@ export function listSettings(database: string): ListSettings {
     place: signal(START),
     top: signal(0),
     counted: signal<number | undefined>(undefined),
+    marked: signal<string | undefined>(undefined),
+    changesDesign: signal(false),
+    usualColumns: signal<readonly string[]>([]),
   };
   all.set(database, made);
   return made;
 }
 
 /** Shows other documents: what was selected among the former ones is not selected any more. */
-export function setFilter({ filter, selection, place, top, counted }: ListSettings, next: Filter): void {
+export function setFilter(settings: ListSettings, next: Filter): void {
+  const { filter, selection, place, top, counted, marked, changesDesign, usualColumns } = settings;
   filter.value = next;
   selection.value = NONE;
   place.value = START;
   top.value = 0;
   counted.value = undefined;
+  marked.value = undefined;
+  changesDesign.value = false;
+  usualColumns.value = [];
 }
 
 const columnsKey = (database: string) => `settee-utils/columns/${database}`;

@@ -1,5 +1,5 @@
 /** The pages of a list that were seen last. Only pages in sight are loaded, and those that went out of sight before they came are aborted. */
-import type { PageWish, RowSource, SourcePage, SourceRow } from './rows.ts';
+import type { PageWish, RowSource, Search, SourcePage, SourceRow } from './rows.ts';
 
 /** Pages kept in memory: those seen last. */
 const KEPT = 40;
@@ -14,6 +14,8 @@ export interface ListState {
   /** Undefined until the first page came, or failed. */
   readonly isLoaded: boolean;
   readonly failure: unknown;
+  /** Rows of a page are searched for now, and more may come. */
+  readonly search?: Search | undefined;
 }
 
 export class PageCache {
@@ -22,6 +24,8 @@ export class PageCache {
   readonly #changed: () => void;
   readonly #pages = new Map<number, readonly SourceRow[]>();
   readonly #loading = new Map<number, AbortController>();
+  /** Pages of which only some rows are there: those that were found so far. */
+  readonly #partial = new Set<number>();
   /** Where pages begin that can't be reached by their number. */
   readonly #cursors = new Map<number, string>();
   /** Rows up to the last one that ever came. */
@@ -61,6 +65,7 @@ export class PageCache {
       if (this.#isInSight(page) || (page === 0 && !this.#state.isLoaded)) continue;
       controller.abort();
       this.#loading.delete(page);
+      this.#dropPartial(page);
     }
     for (let page = this.#pageOf(from); page <= this.#pageOf(this.#range.to - 1); page += 1) {
       const rows = this.#pages.get(page);
@@ -78,6 +83,7 @@ export class PageCache {
       for (const page of this.#pages.keys()) if (!this.#isInSight(page)) this.#pages.delete(page);
     } else {
       this.#pages.clear();
+      this.#partial.clear();
       this.#cursors.clear();
       this.#seen = 0;
     }
@@ -101,19 +107,22 @@ export class PageCache {
     this.#loading.set(page, controller);
     const at = this.#source.isRandom ? { skip: page * this.#wish.limit } : { cursor };
     try {
-      const found = await this.#source.read({ ...this.#wish, ...at }, controller.signal);
+      const found = await this.#source.read({ ...this.#wish, ...at }, controller.signal, (rows, search) => {
+        if (!controller.signal.aborted) this.#takePart(page, rows, search);
+      });
       if (controller.signal.aborted) return;
       this.#loading.delete(page);
       this.#take(page, found);
     } catch (failure) {
       if (controller.signal.aborted) return;
       this.#loading.delete(page);
-      this.#state = { ...this.#state, isLoaded: true, failure };
+      this.#state = { ...this.#state, isLoaded: true, failure, search: undefined };
     }
     this.#changed();
   }
 
   #take(page: number, { rows, next, total = this.#state.total }: SourcePage): void {
+    this.#partial.delete(page);
     this.#keepLast(page, rows);
     const seen = page * this.#wish.limit + rows.length;
     if (next !== undefined) this.#cursors.set(page + 1, next);
@@ -123,6 +132,22 @@ export class PageCache {
     const count = isKnown ? total : (this.#end ?? this.#seen);
     const hasMore = !isKnown && this.#end === undefined;
     this.#state = { count, total: this.#end ?? total, hasMore, isLoaded: true, failure: undefined };
+  }
+
+  /** Shows what is found so far. */
+  #takePart(page: number, rows: readonly SourceRow[], search: Search): void {
+    this.#partial.add(page);
+    this.#keepLast(page, rows);
+    this.#seen = Math.max(this.#seen, page * this.#wish.limit + rows.length);
+    this.#state = { ...this.#state, count: this.#seen, hasMore: true, isLoaded: true, failure: undefined, search };
+    this.#changed();
+  }
+
+  /** A page whose search was aborted is searched for again when it comes into sight. */
+  #dropPartial(page: number): void {
+    if (!this.#partial.delete(page)) return;
+    this.#pages.delete(page);
+    this.#state = { ...this.#state, search: undefined };
   }
 
   #keepLast(page: number, rows: readonly SourceRow[]): void {

@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { formatCount } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
-import { type List, PAGE } from './use-list.ts';
+import type { List } from './use-list.ts';
 
 interface PagerProps {
   readonly list: List;
@@ -11,52 +11,52 @@ interface PagerProps {
   readonly onShow: (index: number) => void;
 }
 
-/** Which rows are in sight, and the way to others by the number of their page. */
+/** Which rows are in sight, and the way to others by their numbers. */
 export function Pager({ list, seen, onShow }: PagerProps) {
-  const page = Math.floor(seen.from / PAGE) + 1;
-  const pages = Math.max(1, Math.ceil(list.count / PAGE));
-  const [typed, setTyped] = useState<string | undefined>(undefined);
-  useEffect(() => setTyped(undefined), [page]);
+  const [typed, setTyped] = useState('');
   if (list.count === 0) return null;
-  const show = (number: number) => onShow(Math.max(0, Math.min(pages, number) - 1) * PAGE);
+  // The last row of a screen is the first one of the next, for it may be cut.
+  const perScreen = Math.max(1, seen.to - seen.from - 1);
+  const show = (index: number) => onShow(Math.max(0, Math.min(list.count - 1, index)));
   const submit = (event: Event) => {
     event.preventDefault();
-    const number = Number(typed ?? page);
-    if (Number.isInteger(number) && number > 0) show(number);
-    setTyped(undefined);
+    const number = Number(typed.replaceAll(',', ''));
+    if (Number.isInteger(number) && number > 0) show(number - 1);
+    setTyped('');
   };
   return (
-    <form class="pager" aria-label="Pages" onSubmit={submit}>
+    <form class="pager" aria-label="Rows" onSubmit={submit}>
       <span class="muted">
         Rows {formatCount(seen.from + 1)}–{formatCount(Math.max(seen.to, seen.from + 1))}
       </span>
-      <button type="button" class="quiet" aria-label="Page before" disabled={page <= 1} onClick={() => show(page - 1)}>
-        <Icon name="left" />
-      </button>
-      <label>
-        Page{' '}
-        <input
-          inputMode="numeric"
-          enterkeyhint="go"
-          autocomplete="off"
-          aria-label="Page"
-          size={Math.max(2, `${pages}`.length)}
-          value={typed ?? `${page}`}
-          onInput={(event) => setTyped(event.currentTarget.value)}
-          onBlur={() => setTyped(undefined)}
-        />{' '}
-        of {list.hasMore && 'at least '}
-        {formatCount(pages)}
-      </label>
       <button
         type="button"
         class="quiet"
-        aria-label="Next page"
-        disabled={page >= pages}
-        onClick={() => show(page + 1)}
+        aria-label="Rows before"
+        disabled={seen.from === 0}
+        onClick={() => show(seen.from - perScreen)}
+      >
+        <Icon name="left" />
+      </button>
+      <button
+        type="button"
+        class="quiet"
+        aria-label="Next rows"
+        disabled={seen.to >= list.count}
+        onClick={() => show(seen.from + perScreen)}
       >
         <Icon name="right" />
       </button>
+      <input
+        inputMode="numeric"
+        enterkeyhint="go"
+        autocomplete="off"
+        aria-label="Go to row"
+        placeholder="Row"
+        size={Math.max(4, formatCount(list.count).length)}
+        value={typed}
+        onInput={(event) => setTyped(event.currentTarget.value)}
+      />
     </form>
   );
 }

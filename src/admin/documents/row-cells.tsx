@@ -110,11 +110,11 @@ function LoadedCells({
   readonly set: ColumnSet;
   readonly row: SourceRow;
 }) {
-  const { id, rev, doc } = row;
+  const { id, rev, doc, isInConflict } = row;
   if (set.layout === 'json') {
     return (
       <div {...CELL} class="row-json">
-        <RowLink database={database} id={id} />
+        <RowLink database={database} id={id} isInConflict={isInConflict} />
         {doc === undefined ? <span class="muted">…</span> : <pre>{beginningOf(doc)}</pre>}
       </div>
     );
@@ -122,7 +122,7 @@ function LoadedCells({
   return (
     <>
       <span {...CELL} class="row-id">
-        <RowLink database={database} id={id} />
+        <RowLink database={database} id={id} isInConflict={isInConflict} />
       </span>
       {set.layout === 'ids' ? (
         <code {...CELL} class="muted">
@@ -135,18 +135,25 @@ function LoadedCells({
   );
 }
 
-function RowLink({ database, id }: { readonly database: string; readonly id: string }) {
+interface RowLinkProps {
+  readonly database: string;
+  readonly id: string;
+  readonly isInConflict: boolean | undefined;
+}
+
+function RowLink({ database, id, isInConflict }: RowLinkProps) {
   const edit = stagedEdits.value.find((one) => one.id === id && one.database === database);
   return (
     <>
       <a href={hrefOf(['db', database, 'document', id])} tabIndex={-1} title={id}>
         {id}
-      </a>
+      </a>{' '}
       {edit !== undefined && (
         <span class={edit.after === undefined ? 'tag bad' : 'tag warn'}>
           {edit.after === undefined ? 'to be deleted' : 'edited'}
         </span>
-      )}
+      )}{' '}
+      {isInConflict === true && <span class="tag bad">in conflict</span>}
     </>
   );
 }

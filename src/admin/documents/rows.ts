@@ -7,6 +7,8 @@ export interface SourceRow {
   readonly rev: string;
   /** Only if it was asked for. */
   readonly doc: JsonObject | undefined;
+  /** Whether other live revisions are there beside this one; undefined: nobody has asked. */
+  readonly isInConflict?: boolean | undefined;
 }
 
 export interface SourcePage extends Step<SourceRow> {
@@ -22,8 +24,21 @@ export interface PageWish {
   readonly cursor?: string | undefined;
 }
 
+/** How far a source is that looks at many documents to find those of a page. */
+export interface Search {
+  /** Documents that it has looked at, from the beginning of the list on. */
+  readonly looked: number;
+  /** Documents that it looks at in all; undefined: the server does not say. */
+  readonly of: number | undefined;
+}
+
 export interface RowSource {
   /** Pages can be read in any order, by `skip`. */
   readonly isRandom: boolean;
-  read(wish: PageWish, signal: AbortSignal): Promise<SourcePage>;
+  /** `tell`: called with the rows of the page that are found so far, by sources that search. */
+  read(
+    wish: PageWish,
+    signal: AbortSignal,
+    tell?: (rows: readonly SourceRow[], search: Search) => void,
+  ): Promise<SourcePage>;
 }

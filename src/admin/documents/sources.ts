@@ -1,12 +1,14 @@
-/** Where the rows of a filter come from: lists of ids, selector queries, the feed of changes. */
+/** Where the rows of a filter come from: lists of ids, selector queries, the changes of the database. */
 import { ask, type Json, type JsonObject, pathOf, ServerError, withQuery } from '../server/client.ts';
 import { infoOf } from '../server/databases.ts';
-import { documentPage } from '../server/documents.ts';
+import { documentPage, toRead } from '../server/documents.ts';
+import { conflictSource } from './conflict-source.ts';
 import { type Filter, idRange } from './filter.ts';
 import type { PageWish, RowSource, SourcePage } from './rows.ts';
 
 export function sourceOf(database: string, filter: Filter): RowSource {
   if (filter.kind === 'selector') return selectorSource(database, filter.selector);
+  if (filter.kind === 'conflicts') return conflictSource(database);
   return filter.kind === 'deleted' ? deletedSource(database) : new IdSource(database, idRange(filter) ?? {});
 }
 
@@ -25,7 +27,7 @@ class IdSource implements RowSource {
 
   async read({ limit, withDocs, skip = 0, cursor }: PageWish, signal: AbortSignal): Promise<SourcePage> {
     const at = cursor === undefined ? { skip } : { startkey: cursor, skip: 1 };
-    const request = { ...this.#range, ...at, limit, includeDocs: withDocs };
+    const request = { ...this.#range, ...at, limit, includeDocs: withDocs, withConflicts: withDocs };
     const { rows, total, offset } = await documentPage(this.#database, request, signal);
     const next = rows.length === limit ? rows.at(-1)?.id : undefined;
     if (this.#range.startkey === undefined) return { rows, next, total };
@@ -50,13 +52,17 @@ function selectorSource(database: string, selector: JsonObject): RowSource {
       const json = {
         selector,
         limit,
-        ...(!withDocs && { fields: ['_id', '_rev'] }),
+        ...(withDocs ? { conflicts: true } : { fields: ['_id', '_rev'] }),
         ...(cursor !== undefined && { bookmark: cursor }),
       };
       type Response = { readonly docs: readonly JsonObject[]; readonly bookmark?: string };
       const asked = ask<Response>('POST', pathOf(database, '_find'), { json, signal });
       const { docs, bookmark } = await asked.catch(explainMissing('selector queries (_find)'));
-      const rows = docs.map((doc) => ({ id: `${doc._id}`, rev: `${doc._rev}`, doc: withDocs ? doc : undefined }));
+      const rows = docs.map((doc) => ({
+        id: `${doc._id}`,
+        rev: `${doc._rev}`,
+        ...toRead(withDocs ? doc : undefined, withDocs),
+      }));
       const next = rows.length === limit ? bookmark : undefined;
       return { rows, next, total: cursor === undefined && next === undefined ? rows.length : undefined };
     },

@@ -1,15 +1,15 @@
-/** Where to go in the list, how it looks, and a new document. */
+/** Where to go in the list, what it has and how it looks, and a new document. */
 import { useState } from 'preact/hooks';
 import { Dialog } from '../components/dialog.tsx';
-import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { goTo } from '../page/router.ts';
 import type { JsonObject } from '../server/client.ts';
-import { documentPage } from '../server/documents.ts';
 import { fieldsOf } from './fields.ts';
-import { EVERYTHING } from './filter.ts';
-import { type Layout, type ListSettings, setFilter, storeColumns } from './list-state.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { GoTo } from './go-to.tsx';
+import { type Layout, type ListSettings, storeColumns } from './list-state.ts';
+import { PAGE, PAGE_WITH_DOCS } from './use-list.ts';
 
 interface ToolBarProps {
   readonly database: string;
@@ -21,23 +21,53 @@ interface ToolBarProps {
   readonly onShow: (index: number) => void;
 }
 
-export function ToolBar({ database, settings, visible, columns, onColumns, onShow }: ToolBarProps) {
-  const [isChoosing, setChoosing] = useState(false);
+export function ToolBar(props: ToolBarProps) {
+  const { database, settings, onShow } = props;
+  const [isOpen, setOpen] = useState(false);
+  const isFiltered = settings.filter.value.kind !== 'all';
   return (
     <>
-      <div class="tool-row">
+      <div class="tool-row list-tools">
         <GoTo database={database} settings={settings} onShow={onShow} />
-        <LayoutChoice settings={settings} />
-        {settings.layout.value === 'table' && (
-          <button type="button" onClick={() => setChoosing(true)}>
-            Columns
-          </button>
-        )}
+        <button
+          type="button"
+          class="options-button"
+          aria-label={isFiltered ? 'Filter and layout: not all are shown' : 'Filter and layout'}
+          aria-expanded={isOpen}
+          aria-controls="list-options"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name="query" />
+          {isFiltered && <span class="dot busy" />}
+        </button>
         <span class="spring" />
-        <WriteButton class="primary" onClick={() => goTo(['db', database, 'document'])}>
-          <Icon name="plus" /> New document
+        <WriteButton
+          class="primary new-document"
+          label="New document"
+          onClick={() => goTo(['db', database, 'document'])}
+        >
+          <Icon name="plus" /> <span>New document</span>
         </WriteButton>
       </div>
+      <Options {...props} isOpen={isOpen} />
+    </>
+  );
+}
+
+/** What is listed, and how. On a telephone it is there when it was asked for. */
+function Options(props: ToolBarProps & { readonly isOpen: boolean }) {
+  const { database, settings, visible, columns, onColumns, isOpen } = props;
+  const [isChoosing, setChoosing] = useState(false);
+  return (
+    <div id="list-options" class={isOpen ? 'tool-row list-options open' : 'tool-row list-options'}>
+      <FilterBar settings={settings} />
+      <LayoutChoice settings={settings} />
+      {settings.layout.value === 'table' && (
+        <button type="button" onClick={() => setChoosing(true)}>
+          Columns
+        </button>
+      )}
+      <span class="muted">{whatIsLoaded(settings)}</span>
       {isChoosing && (
         <ColumnDialog
           fields={[...new Set([...columns, ...fieldsOf(visible)])]}
@@ -49,79 +79,17 @@ export function ToolBar({ database, settings, visible, columns, onColumns, onSho
           }}
         />
       )}
-    </>
-  );
-}
-
-interface GoToProps {
-  readonly database: string;
-  readonly settings: ListSettings;
-  readonly onShow: (index: number) => void;
-}
-
-/** Goes to an id, or to where it would be. */
-function GoTo({ database, settings, onShow }: GoToProps) {
-  const [text, setText] = useState('');
-  const [note, setNote] = useState<string | undefined>(undefined);
-  const [failure, setFailure] = useState<unknown>(undefined);
-  const jump = async (event: Event) => {
-    event.preventDefault();
-    setFailure(undefined);
-    setNote(undefined);
-    try {
-      const found = await placeOf(database, text);
-      if (settings.filter.value.kind !== 'all') setFilter(settings, EVERYTHING);
-      if (found === undefined) setFilter(settings, { kind: 'prefix', prefix: text });
-      else onShow(found.index);
-      setNote(found?.note);
-    } catch (error) {
-      setFailure(error);
-    }
-  };
-  return (
-    <div class="go-to">
-      <form class="search" onSubmit={(event) => void jump(event)}>
-        <Icon name="search" />
-        <input
-          id="go-to-id"
-          type="search"
-          placeholder="Go to an id, or its beginning"
-          aria-label="Go to an id, or its beginning"
-          enterkeyhint="go"
-          spellcheck={false}
-          autocapitalize="none"
-          autocomplete="off"
-          value={text}
-          onInput={(event) => setText(event.currentTarget.value)}
-        />
-      </form>
-      {note !== undefined && (
-        <span class="muted" role="status">
-          {note}
-        </span>
-      )}
-      <ErrorNote failure={failure} />
     </div>
   );
 }
 
-/** Undefined if the server does not say how many documents come before an id. */
-async function placeOf(
-  database: string,
-  text: string,
-): Promise<{ readonly index: number; readonly note?: string } | undefined> {
-  const { offset, rows, total } = await documentPage(database, { limit: 1, startkey: text });
-  const [row] = rows;
-  if (row === undefined) {
-    return { index: Math.max(0, total - 1), note: `No id begins with “${text}”: this is the end of the list.` };
+function whatIsLoaded({ filter, layout }: ListSettings): string {
+  if (filter.value.kind === 'conflicts') {
+    return 'Reads the revisions of all documents, and whole those that have several.';
   }
-  if (offset === undefined) return undefined;
-  // Some servers say something, but not that.
-  const { rows: there } = await documentPage(database, { limit: 1, skip: offset });
-  if (there[0]?.id !== row.id) return undefined;
-  return row.id.startsWith(text)
-    ? { index: offset }
-    : { index: offset, note: `No id begins with “${text}”: the first row is the next one.` };
+  return layout.value === 'ids'
+    ? `Loads ids and revisions, ${PAGE} at a time.`
+    : `Loads whole documents, ${PAGE_WITH_DOCS} at a time.`;
 }
 
 const LAYOUTS: readonly (readonly [Layout, string])[] = [

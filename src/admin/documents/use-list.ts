@@ -7,7 +7,7 @@ import { sourceOf } from './sources.ts';
 
 /** Rows of a page: of ids alone, and with whole documents. */
 export const PAGE = 100;
-const PAGE_WITH_DOCS = 50;
+export const PAGE_WITH_DOCS = 50;
 
 export interface List extends ListState {
   readonly source: RowSource;

@@ -22,7 +22,7 @@ export interface Selecting {
   readonly failure: unknown;
 }
 
-export function useSelection({ selection, place }: ListSettings, list: List): Selecting {
+export function useSelection({ selection, place, marked }: ListSettings, list: List): Selecting {
   const [isReading, setReading] = useState(false);
   const [failure, setFailure] = useState<unknown>(undefined);
   const controller = useRef<AbortController | undefined>(undefined);
@@ -48,10 +48,12 @@ export function useSelection({ selection, place }: ListSettings, list: List): Se
   const toggle = (index: number) => {
     const row = list.rowAt(index);
     if (row === undefined) return;
+    marked.value = undefined;
     selection.value = toggled(selection.value, row.id);
     place.value = { active: index, anchor: index, base: selection.value };
   };
   const moveTo = (index: number, extend: boolean) => {
+    marked.value = undefined;
     if (extend) void extendTo(index);
     else place.value = { active: index, anchor: index, base: selection.value };
   };

@@ -106,11 +106,12 @@ function OpenDraft({ database, begin, of, onDiscard }: OpenDraftProps) {
           onChange={(reduce) => change({ reduce })}
         />
       </div>
-      <RunRow database={database} isRunning={run.isRunning} onRun={(count) => run.begin(latest.current, count)} />
-      <div class="draft-part" aria-live="polite">
-        <RunFailure failure={run.failure} />
-        {run.result !== undefined && <DraftOutcome database={database} result={run.result} />}
-      </div>
+      <RunRow
+        database={database}
+        isRunning={run.isRunning}
+        hasRun={run.result !== undefined}
+        onRun={(count) => run.begin(latest.current, count)}
+      />
       <SaveForm
         database={database}
         source={source}
@@ -121,6 +122,10 @@ function OpenDraft({ database, begin, of, onDiscard }: OpenDraftProps) {
           onDiscard();
         }}
       />
+      <div class="draft-part" aria-live="polite">
+        <RunFailure failure={run.failure} />
+        {run.result !== undefined && <DraftOutcome database={database} result={run.result} />}
+      </div>
     </>
   );
 }
@@ -145,16 +150,22 @@ function RunFailure({ failure }: { readonly failure: unknown }) {
 interface RunRowProps {
   readonly database: string;
   readonly isRunning: boolean;
+  /** Its rows are shown: another number of documents applies at once. */
+  readonly hasRun: boolean;
   readonly onRun: (count: number) => void;
 }
 
 /** Other servers read all documents for a draft: from this size on, that takes a time that is worth a word. */
 const LARGE = 50_000;
 
-function RunRow({ database, isRunning, onRun }: RunRowProps) {
+function RunRow({ database, isRunning, hasRun, onRun }: RunRowProps) {
   const [count, setCount] = useState(100);
   const { value: info } = useLoaded((signal) => infoOf(database, signal), [database]);
   const documents = info?.documents ?? 0;
+  const choose = (next: number) => {
+    setCount(next);
+    if (hasRun) onRun(next);
+  };
   return (
     <div class="tool-row">
       <button type="button" class="primary" disabled={isRunning} onClick={() => onRun(count)}>
@@ -162,7 +173,7 @@ function RunRow({ database, isRunning, onRun }: RunRowProps) {
       </button>
       <label class="inline-field">
         <span>on the first</span>
-        <select value={`${count}`} onChange={(event) => setCount(Number(event.currentTarget.value))}>
+        <select value={`${count}`} onChange={(event) => choose(Number(event.currentTarget.value))}>
           {[10, 100, 1000].map((one) => (
             <option key={one} value={`${one}`}>
               {formatMany(one, 'document')}

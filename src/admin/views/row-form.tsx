@@ -9,29 +9,37 @@ interface RowFormProps {
 
 const LEVELS = [1, 2, 3, 4, 5] as const;
 
-/** Which rows of a view are shown: reduced or not, and between which keys. */
+/** Which rows of a view are shown: reduced or not, and between which keys. What is chosen applies at once; keys are typed, and then applied. */
 export function RowForm({ hasReduce, onShow }: RowFormProps) {
   const [kind, setKind] = useState('rows');
   const [start, setStart] = useState('');
   const [end, setEnd] = useState('');
   const [isDescending, setDescending] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
-  const show = (event: Event) => {
-    event.preventDefault();
+  const show = (chosen: { readonly kind: string; readonly isDescending: boolean }) => {
+    setKind(chosen.kind);
+    setDescending(chosen.isDescending);
     try {
       const [startkey, endkey] = [parseKey('Start key', start), parseKey('End key', end)];
       setProblem(undefined);
-      onShow({ isReduced: kind !== 'rows', group: groupOf(kind), isDescending, startkey, endkey });
+      const [isReduced, group] = [chosen.kind !== 'rows', groupOf(chosen.kind)];
+      onShow({ isReduced, group, isDescending: chosen.isDescending, startkey, endkey });
     } catch (error) {
       setProblem(error instanceof Error ? error.message : `${error}`);
     }
   };
   return (
-    <form class="row-form" onSubmit={show}>
+    <form
+      class="row-form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        show({ kind, isDescending });
+      }}
+    >
       {hasReduce && (
         <label class="field">
           <span>Show</span>
-          <select value={kind} onChange={(event) => setKind(event.currentTarget.value)}>
+          <select value={kind} onChange={(event) => show({ kind: event.currentTarget.value, isDescending })}>
             <option value="rows">Rows, not reduced</option>
             <option value="all">One reduction of all</option>
             <option value="key">A reduction per key</option>
@@ -43,17 +51,17 @@ export function RowForm({ hasReduce, onShow }: RowFormProps) {
           </select>
         </label>
       )}
-      <KeyField label="Start key" value={start} onChange={setStart} />
-      <KeyField label="End key" value={end} onChange={setEnd} />
       <label class="switch">
         <input
           type="checkbox"
           checked={isDescending}
-          onChange={(event) => setDescending(event.currentTarget.checked)}
+          onChange={(event) => show({ kind, isDescending: event.currentTarget.checked })}
         />
         <span>Descending</span>
       </label>
-      <button type="submit">Show</button>
+      <KeyField label="Start key" value={start} onChange={setStart} />
+      <KeyField label="End key" value={end} onChange={setEnd} />
+      <button type="submit">Apply keys</button>
       {problem !== undefined && (
         <p class="field-error" role="alert">
           {problem}

@@ -205,6 +205,62 @@ describe.each(chosenEngines())('a change of many documents on the administration
     expect(await stored()).toEqual({ a: { n: 2 } });
   });
 
+  test('leaves design documents out, and says so, until a switch lets them in', async () => {
+    await openLibrary([{ _id: '_design/one' }, { _id: '_design/two' }, { _id: 'a' }]);
+    await page.focus('[role=grid]');
+    await page.key('a', { ctrlKey: true });
+    await page.press('Set a field');
+    await page.fill('Field', 'n');
+    await page.fill('Value, as JSON', '1');
+    await page.press('Review');
+    await page.sees('Set n in 1 document');
+    await page.sees('2 design documents are left out: “Also change design documents” is off.');
+    await page.press('Apply');
+    await page.sees('Done: 1 written.');
+    expect(await stored()).toEqual({ '_design/one': {}, '_design/two': {}, a: { n: 1 } });
+    await selectFirst(1);
+    await page.press('Delete');
+    await page.sees(
+      'Only design documents are selected, and they are left out: switch on “Also change design documents”.',
+    );
+    expect(await page.violations()).toEqual([]);
+    await page.tab.evaluate(`document.querySelector('.bulk-bar [type=checkbox]').click()`);
+    await page.press('Delete');
+    await page.press('Apply');
+    await page.sees('Delete 1 document Done: 1 written.');
+    expect(await stored()).toEqual({ '_design/two': {}, a: { n: 1 } });
+  });
+
+  test.each(['chosen', 'usual'])('leaves the %s columns of the table as they are', async (columns) => {
+    const docs = Array.from({ length: 20 }, (_, n) => ({ _id: `d${n}`, one: n, two: n, three: n }));
+    await openLibrary(docs);
+    await page.tab.evaluate(`void document.querySelectorAll('.segments input')[1].click()`);
+    const titles = `[...document.querySelectorAll('[role=columnheader]')].map((one) => one.textContent).filter(Boolean).join()`;
+    await page.until(`${titles} === 'Id,one,two,three'`, 'the usual columns');
+    if (columns === 'chosen') {
+      await page.press('Columns');
+      await page.tab.evaluate(`void document.querySelectorAll('.column-choice input')[1].click()`);
+      await page.press('Done');
+    }
+    const expected = columns === 'chosen' ? 'Id,one,three' : 'Id,one,two,three';
+    await page.until(`${titles} === '${expected}'`, 'the columns before');
+    await page.focus('[role=grid]');
+    await page.key('a', { ctrlKey: true });
+    await page.press('Change by JSON');
+    await page.type('Change', '{"one": null, "new": true}');
+    await page.press('Review');
+    await page.press('Apply');
+    await page.sees('Done: 20 written.');
+    await page.until(`document.querySelector('[role=grid]').innerText.includes('–')`, 'the changed documents');
+    expect(await page.tab.evaluate(titles)).toBe(expected);
+    await page.goTo('#/db/library/document/d0');
+    await page.sees('Attachments');
+    await page.tab.back();
+    await page.sees('20 documents');
+    await page.until(`document.querySelector('[role=grid]').innerText.includes('–')`, 'the changed documents');
+    expect(await page.tab.evaluate(titles)).toBe(expected);
+  });
+
   test('names the peers that it reaches', async () => {
     await openLibrary([{ _id: 'a' }]);
     await page.ask('PUT', 'copy');

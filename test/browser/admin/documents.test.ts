@@ -47,6 +47,9 @@ function isInSight(id: string): string {
 /** The ids of the rows that are selected, among those in sight. */
 const SELECTED = `[...document.querySelectorAll('[role=row][aria-selected=true] a')].map((one) => one.textContent)`;
 
+/** The number of the last row in sight, as the page says it. */
+const LAST_IN_SIGHT = `document.querySelector('.pager').innerText.match(/–([\\d,]+)/)[1].replaceAll(',', '')`;
+
 describe.each(chosenEngines())('the list of documents on the administration page in %s', (engine) => {
   let browser: Browser;
   let page: AdminPage;
@@ -93,14 +96,20 @@ describe.each(chosenEngines())('the list of documents on the administration page
       await page.until(isWhole('doc-0000000'), 'the first row');
     });
 
-    test('goes to an id, to a page, and by keys', async () => {
+    test('goes to an id, to a row by its number, and by keys', async () => {
       await openMillion();
       await page.fill('Go to an id, or its beginning', 'doc-0777777');
       await page.tab.evaluate(`void document.querySelector('.go-to form').requestSubmit()`);
       await page.until(isWhole('doc-0777777'), 'the row of that id');
-      await page.fill('Page', '5001');
+      await page.fill('Go to row', '500,001');
       await page.tab.evaluate(`void document.querySelector('.pager').requestSubmit()`);
-      await page.until(isWhole('doc-0500000'), 'the first row of that page');
+      await page.until(isWhole('doc-0500000'), 'the row of that number');
+      await page.sees('Rows 500,001–');
+      const last = Number(await page.tab.evaluate(LAST_IN_SIGHT));
+      await page.press('Next rows');
+      await page.sees(`Rows ${new Intl.NumberFormat('en').format(last)}–`);
+      await page.press('Rows before');
+      await page.sees('Rows 500,001–');
       await page.focus('[role=grid]');
       await page.key('End');
       await page.until(isWhole('doc-0999999'), 'the last row');
@@ -116,13 +125,13 @@ describe.each(chosenEngines())('the list of documents on the administration page
       await openMillion();
       await page.focus('[role=grid]');
       await page.key(' ');
-      await page.fill('Page', '51');
+      await page.fill('Go to row', '5001');
       await page.tab.evaluate(`void document.querySelector('.pager').requestSubmit()`);
-      await page.until(isWhole('doc-0005000'), 'the first row of that page');
+      await page.until(isWhole('doc-0005000'), 'the row of that number');
       await page.tab.evaluate(
         `void [...document.querySelectorAll('[role=row]')].find((one) => one.innerText.includes('doc-0005000')).dispatchEvent(new MouseEvent('click', { bubbles: true, shiftKey: true }))`,
       );
-      // Going to a page begins a range there; the key extends one from the beginning.
+      // Going to a row begins a range there; the key extends one from the beginning.
       await page.sees('2 of 1,000,000 selected');
       await page.focus('[role=grid]');
       await page.key('Home', { shiftKey: true });
@@ -130,14 +139,42 @@ describe.each(chosenEngines())('the list of documents on the administration page
     });
   });
 
+  test('marks the row of the id that it went to, and opens the document at a second Enter', async () => {
+    await openLibrary(150);
+    await page.sees('150 documents');
+    const marked = `[...document.querySelectorAll('[role=row][aria-current=true] a')].map((one) => one.textContent)`;
+    const submit = `void document.querySelector('.go-to form').requestSubmit()`;
+    await page.fill('Go to an id, or its beginning', 'd09');
+    await page.tab.evaluate(submit);
+    await page.sees('Enter opens d090.');
+    expect(await page.tab.evaluate(marked)).toEqual(['d090']);
+    expect(await page.violations()).toEqual([]);
+    await page.fill('Go to an id, or its beginning', 'd0907');
+    await page.seesNo('Enter opens');
+    await page.tab.evaluate(submit);
+    await page.sees('No id begins with “d0907”: the next one is marked.');
+    expect(await page.tab.evaluate(marked)).toEqual(['d091']);
+    await page.seesNo('Enter opens');
+    await page.focus('[role=grid]');
+    await page.key('ArrowDown');
+    await page.until(`${marked}.length === 0`, 'no mark on a row that the user has left');
+    await page.fill('Go to an id, or its beginning', 'd120');
+    await page.tab.evaluate(submit);
+    await page.sees('Enter opens d120.');
+    await page.tab.evaluate(submit);
+    await page.until(`location.hash === '#/db/library/document/d120'`, 'the document');
+  });
+
   test('loads whole documents only in a layout that shows them', async () => {
     await openLibrary(30);
     await page.sees('30 documents');
     const whole = `performance.getEntriesByType('resource').filter(({ name }) => name.includes('include_docs')).length`;
     expect(await page.tab.evaluate(whole)).toBe(0);
+    await page.sees('Loads ids and revisions, 100 at a time.');
     await page.tab.evaluate(`void document.querySelectorAll('.segments input')[1].click()`);
     await page.until(`document.querySelector('[role=grid]').innerText.includes('even')`, 'a field of a document');
     expect(await page.tab.evaluate(whole)).toBe(1);
+    await page.sees('Loads whole documents, 50 at a time.');
     expect(await page.violations()).toEqual([]);
     await page.tab.evaluate(`void document.querySelectorAll('.segments input')[2].click()`);
     await page.sees('"kind": "even"');

@@ -7,6 +7,9 @@ interface FrontOptions {
   readonly dropsPolicy: boolean;
 }
 
+/** The path of an empty page of the same origin, without a policy. */
+export const EMPTY_PAGE = '/empty-page';
+
 export class Front {
   readonly baseUrl: string;
   /** Methods and paths of what came through. */
@@ -34,6 +37,10 @@ export class Front {
       }
       if (front === undefined || front.#isDown) {
         response.destroy();
+        return;
+      }
+      if (request.url === EMPTY_PAGE) {
+        response.setHeader('content-type', 'text/html').end('<!doctype html><title>Empty</title>');
         return;
       }
       front.seen.push(`${request.method} ${request.url}`);
@@ -70,7 +77,9 @@ function passOn(target: string, request: IncomingMessage, response: ServerRespon
   // The page and the server are one site, so the host stays what the browser has asked for.
   const outgoing = send({ hostname, port, method, path: url, headers: request.headers }, (answer) => {
     const { 'content-security-policy': policy, ...headers } = answer.headers;
-    const kept = dropsPolicy || policy === undefined ? headers : { ...headers, 'content-security-policy': policy };
+    // A frame as wide as a telephone is a page of this origin.
+    const framed = `${policy}`.replace("frame-ancestors 'none'", "frame-ancestors 'self'");
+    const kept = dropsPolicy || policy === undefined ? headers : { ...headers, 'content-security-policy': framed };
     if (dropsPolicy && `${headers['content-type']}`.startsWith('text/html')) {
       void withoutPolicy(answer).then((html) => {
         const { 'content-length': _length, etag: _tag, ...rest } = kept;

@@ -50,13 +50,7 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
   });
 
   test('shows 100,000 documents, runs a draft on some of them, and tells how far the index of all is', async () => {
-    page = await AdminPage.open(browser);
-    await page.ask('PUT', 'large');
-    for (let from = 0; from < 100_000; from += 10_000) {
-      const docs = Array.from({ length: 10_000 }, (_, index) => ({ _id: idOf(from + index), n: from + index }));
-      await page.ask('POST', 'large/_bulk_docs', { docs });
-    }
-    await page.logIn();
+    page = await openLarge(browser);
     await page.goTo('#/');
     await page.sees('100,000');
     await page.goTo('#/db/large');
@@ -76,6 +70,49 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
     await page.ask('GET', 'large/_design/all/_view/numbers?limit=0');
     await page.sees('100,000 rows in the view');
     await page.sees('up to date');
+  });
+
+  test('renders and requests little of 100,000 documents while the user scrolls, types and looks for conflicts', async () => {
+    page = await openLarge(browser);
+    const { front } = page;
+    const other = [7, 50_000, 99_999].map((n) => ({ _id: idOf(n), _rev: '1-other', n }));
+    await page.ask('POST', 'large/_bulk_docs', { docs: other, new_edits: false });
+    await page.goTo('#/db/large');
+    await page.sees('100,000 documents');
+    await page.tab.evaluate(`void document.querySelectorAll('.segments input')[1].click()`);
+    await page.sees('doc-000007 in conflict');
+    const most = await page.tab.evaluate(`(async () => {
+      const list = document.querySelector('[role=grid]');
+      let most = 0;
+      for (let step = 1; step <= 40; step += 1) {
+        list.scrollTo({ top: (list.scrollHeight * step) / 40 });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        most = Math.max(most, document.querySelectorAll('.virtual-row').length);
+      }
+      return most;
+    })()`);
+    expect(Number(most)).toBeLessThan(70);
+    await page.sees(`${idOf(99_999)} in conflict`);
+    await page.fill('Show', 'prefix');
+    await page.sees('100,000 documents match');
+    let before = front.seen.length;
+    // As fast as nobody types: each letter is in the field at once, and the list follows the last one.
+    await page.tab.evaluate(`void (() => {
+      const field = document.querySelector('[aria-label="Beginning of the ids"]');
+      for (let end = 1; end <= 7; end += 1) {
+        field.value = 'doc-099'.slice(0, end);
+        field.dispatchEvent(new Event('input', { bubbles: true }));
+      }
+    })()`);
+    await page.sees('1,000 documents match');
+    expect(front.seen.slice(before).filter((one) => one.includes('_all_docs'))).toHaveLength(2);
+    before = front.seen.length;
+    await page.fill('Show', 'conflicts');
+    await page.sees('3 documents in conflict');
+    await page.seesNo('looked at');
+    // 50 lists of changes, and one of what may be in conflict.
+    const requests = front.seen.slice(before).filter((one) => /_changes|_all_docs/.test(one));
+    expect(requests).toHaveLength(51);
   });
 
   test('lists few of a storm of changes, all after it, and keeps no more than 200', async () => {
@@ -101,6 +138,17 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
     expect(await page.violations()).toEqual([]);
   });
 });
+
+async function openLarge(browser: Browser): Promise<AdminPage> {
+  const page = await AdminPage.open(browser);
+  await page.ask('PUT', 'large');
+  for (let from = 0; from < 100_000; from += 10_000) {
+    const docs = Array.from({ length: 10_000 }, (_, index) => ({ _id: idOf(from + index), n: from + index }));
+    await page.ask('POST', 'large/_bulk_docs', { docs });
+  }
+  await page.logIn();
+  return page;
+}
 
 function idOf(number: number): string {
   return `doc-${`${number}`.padStart(6, '0')}`;

@@ -1,5 +1,5 @@
 /** What can be done with the selected documents. */
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { formatCount, formatMany } from '../../components/format.ts';
@@ -11,7 +11,8 @@ import type { Selecting } from '../use-selection.ts';
 import type { BulkChange } from './change.ts';
 import { ChangeDialog, type ChangeForm } from './change-dialog.tsx';
 import { exportSelection, selectedIds } from './export-selection.ts';
-import { reviewBulk } from './review-bulk.ts';
+import { DESIGN_SWITCH, reviewBulk } from './review-bulk.ts';
+import { isDesign } from './targets.ts';
 import { task } from './task.ts';
 
 interface BulkBarProps {
@@ -26,6 +27,8 @@ export function BulkBar({ database, settings, list, selecting }: BulkBarProps) {
   const [ids, setIds] = useState<string | undefined>(undefined);
   const isDeleted = settings.filter.value.kind === 'deleted';
   const wish = { database, settings, list };
+  const selection = settings.selection.value;
+  const mayHaveDesign = useMemo(() => selection.isInverse || [...selection.ids].some(isDesign), [selection]);
   const begin = (change: BulkChange) => {
     setForm(undefined);
     void reviewBulk({ ...wish, change });
@@ -36,7 +39,7 @@ export function BulkBar({ database, settings, list, selecting }: BulkBarProps) {
     <aside class="bulk-bar" aria-label="Selected documents">
       <div class="tool-row">
         <strong role="status">{selectedText(settings, list)}</strong>
-        {!settings.selection.value.isInverse && (
+        {!selection.isInverse && (
           <button type="button" onClick={selecting.selectAll}>
             Select all that match
           </button>
@@ -44,6 +47,18 @@ export function BulkBar({ database, settings, list, selecting }: BulkBarProps) {
         <button type="button" onClick={selecting.selectNone}>
           Select none
         </button>
+        {!isDeleted && mayHaveDesign && (
+          <label class="switch">
+            <input
+              type="checkbox"
+              checked={settings.changesDesign.value}
+              onChange={({ currentTarget }) => {
+                settings.changesDesign.value = currentTarget.checked;
+              }}
+            />
+            {DESIGN_SWITCH}
+          </label>
+        )}
       </div>
       <div class="bulk-actions">
         {!isDeleted && <ChangeButtons why={why} onForm={setForm} onDelete={() => begin({ kind: 'delete' })} />}

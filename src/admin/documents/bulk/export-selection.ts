@@ -21,7 +21,8 @@ const FIRST_BATCH = 100;
 export function exportSelection({ database, list, settings }: Wish): Promise<void> {
   return runTask(database, async (tell, signal) => {
     const selection = settings.selection.value;
-    const { targets } = await targetsOf({ database, source: list.source, selection }, tell, signal);
+    const wish = { database, source: list.source, selection, withDesign: true };
+    const { targets } = await targetsOf(wish, tell, signal);
     const server = bulkServerOf(database);
     const parts: Blob[] = [];
     let [at, size] = [0, FIRST_BATCH];
@@ -53,7 +54,8 @@ export async function selectedIds({ database, list, settings }: Wish, done: (tex
     return;
   }
   await runTask(database, async (tell, signal) => {
-    const { targets } = await targetsOf({ database, source: list.source, selection }, tell, signal);
+    const wish = { database, source: list.source, selection, withDesign: true };
+    const { targets } = await targetsOf(wish, tell, signal);
     done(targets.map(({ id }) => id).join('\n'));
   });
 }

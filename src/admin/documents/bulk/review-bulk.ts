@@ -13,8 +13,11 @@ import { type BulkChange, changed, titleOf } from './change.ts';
 import { MOST_CHARACTERS } from './journal.ts';
 import { MOST_DOCUMENTS, type Target } from './run.ts';
 import { markUndone, type Run, startRun } from './runs.ts';
-import { targetsOf } from './targets.ts';
+import { type Targets, targetsOf } from './targets.ts';
 import { runTask } from './task.ts';
+
+/** The name of the switch in the bar of the selection. */
+export const DESIGN_SWITCH = 'Also change design documents';
 
 /** Documents that the review shows, and those that are read to find some that change. */
 const SAMPLE = 3;
@@ -31,15 +34,29 @@ interface BulkWish {
 
 export function reviewBulk({ database, list, settings, change }: BulkWish): Promise<void> {
   return runTask(database, async (tell, signal) => {
-    const selection = settings.selection.value;
-    const { targets, gone } = await targetsOf({ database, source: list.source, selection }, tell, signal);
-    if (targets.length === 0) throw new Error('None of the selected documents is there any more.');
-    const left =
-      gone === 0 ? [] : [`${formatMany(gone, 'selected document is', 'selected documents are')} not there any more.`];
-    await showReview({ database, change, targets, effects: [...left, ...effectsOf(change)] }, signal, () => {
+    const [selection, withDesign] = [settings.selection.value, settings.changesDesign.value];
+    const found = await targetsOf({ database, source: list.source, selection, withDesign }, tell, signal);
+    const effects = [...exceptionsOf(found), ...effectsOf(change)];
+    await showReview({ database, change, targets: found.targets, effects }, signal, () => {
       settings.selection.value = NONE;
     });
   });
+}
+
+/** Which of the selected documents are not changed. Fails if none is. */
+function exceptionsOf({ targets, gone, leftOut }: Targets): readonly string[] {
+  if (targets.length === 0 && leftOut > 0) {
+    throw new Error(`Only design documents are selected, and they are left out: switch on “${DESIGN_SWITCH}”.`);
+  }
+  if (targets.length === 0) throw new Error('None of the selected documents is there any more.');
+  return [
+    ...(gone === 0
+      ? []
+      : [`${formatMany(gone, 'selected document is', 'selected documents are')} not there any more.`]),
+    ...(leftOut === 0
+      ? []
+      : [`${formatMany(leftOut, 'design document is', 'design documents are')} left out: “${DESIGN_SWITCH}” is off.`]),
+  ];
 }
 
 /** Shows the reverse of a bulk change: the documents as they were, on the revisions that the change made. */

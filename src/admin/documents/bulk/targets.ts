@@ -10,6 +10,8 @@ export interface Targets {
   readonly targets: readonly Target[];
   /** Selected documents that are not there any more. */
   readonly gone: number;
+  /** Selected design documents that are left out. */
+  readonly leftOut: number;
 }
 
 const PER_PAGE = 1_000;
@@ -20,6 +22,8 @@ interface Wish {
   readonly database: string;
   readonly source: RowSource;
   readonly selection: Selection;
+  /** Otherwise design documents are left out. */
+  readonly withDesign: boolean;
 }
 
 export function targetsOf(wish: Wish, tell: (text: string) => void, signal: AbortSignal): Promise<Targets> {
@@ -27,29 +31,34 @@ export function targetsOf(wish: Wish, tell: (text: string) => void, signal: Abor
 }
 
 async function listed(
-  { database, selection }: Wish,
+  { database, selection, withDesign }: Wish,
   tell: (text: string) => void,
   signal: AbortSignal,
 ): Promise<Targets> {
-  const ids = [...selection.ids];
+  const ids = [...selection.ids].filter((id) => withDesign || !isDesign(id));
   const targets: Target[] = [];
   for (let from = 0; from < ids.length; from += PER_PAGE) {
     if (from > 0) tell(`Looking at ${formatCount(from)} of ${formatMany(ids.length, 'document')} …`);
     const found = await readRevisions(database, ids.slice(from, from + PER_PAGE), signal);
     targets.push(...found.filter((one) => one !== undefined));
   }
-  return { targets, gone: ids.length - targets.length };
+  return { targets, gone: ids.length - targets.length, leftOut: selection.ids.size - ids.length };
 }
 
 async function matching(
-  { source, selection }: Wish,
+  { source, selection, withDesign }: Wish,
   tell: (text: string) => void,
   signal: AbortSignal,
 ): Promise<Targets> {
   const targets: Target[] = [];
+  let leftOut = 0;
   const read = (cursor: string | undefined) => source.read({ limit: PER_PAGE, withDocs: false, cursor }, signal);
   for await (const rows of walk(read, signal)) {
-    for (const { id, rev } of rows) if (!selection.ids.has(id)) targets.push({ id, rev });
+    for (const { id, rev } of rows) {
+      if (selection.ids.has(id)) continue;
+      if (withDesign || !isDesign(id)) targets.push({ id, rev });
+      else leftOut += 1;
+    }
     tell(`${formatMany(targets.length, 'document')} so far …`);
     if (targets.length > MOST_TARGETS) {
       throw new Error(
@@ -57,5 +66,9 @@ async function matching(
       );
     }
   }
-  return { targets, gone: 0 };
+  return { targets, gone: 0, leftOut };
+}
+
+export function isDesign(id: string): boolean {
+  return id.startsWith('_design/');
 }

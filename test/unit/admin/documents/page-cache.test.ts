@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { PageCache } from '../../../../src/admin/documents/page-cache.ts';
-import type { PageWish, RowSource, SourcePage } from '../../../../src/admin/documents/rows.ts';
+import type { PageWish, RowSource, SourcePage, SourceRow } from '../../../../src/admin/documents/rows.ts';
 
 /** A list whose pages come when the test says so. */
 class SlowSource implements RowSource {
@@ -43,6 +43,10 @@ class SlowSource implements RowSource {
     const next = length === limit ? `${from + length}` : undefined;
     return { rows, next, total: this.#knowsTotal ? this.#count : undefined };
   }
+}
+
+function rowOf(id: string): SourceRow {
+  return { id, rev: '1-x', doc: undefined };
 }
 
 const wish = { limit: 100, withDocs: false };
@@ -136,6 +140,36 @@ describe('a list whose pages follow each other', () => {
     cache.need(90, 101);
     await source.answer();
     expect(cache.state).toMatchObject({ count: 100, total: 100, hasMore: false });
+  });
+
+  test('shows the rows of a page as they are found, and searches again where a search was aborted', async () => {
+    const search = { looked: 2_000, of: 10_000 };
+    const reads: { readonly signal: AbortSignal; readonly end: (page: SourcePage) => void }[] = [];
+    const searching: RowSource = {
+      isRandom: false,
+      read({ cursor }, signal, tell) {
+        const rows = Array.from({ length: cursor === undefined ? 100 : 1 }, (_, at) => rowOf(`${cursor}-${at}`));
+        if (cursor === undefined) return Promise.resolve({ rows, next: 'more', total: undefined });
+        tell?.(rows, search);
+        return new Promise((end) => reads.push({ signal, end }));
+      },
+    };
+    const cache = new PageCache(searching, wish, ignore);
+    cache.need(0, 20);
+    await new Promise((done) => setImmediate(done));
+    expect(cache.state).toMatchObject({ count: 100, hasMore: true, search: undefined });
+    cache.need(90, 101);
+    expect(cache.state).toMatchObject({ count: 101, total: undefined, hasMore: true, search });
+    expect(cache.rowAt(100)?.id).toBe('more-0');
+    cache.need(0, 20);
+    expect(reads[0]?.signal.aborted).toBe(true);
+    expect(cache.state).toMatchObject({ hasMore: true, search: undefined });
+    cache.need(90, 102);
+    expect(reads).toHaveLength(2);
+    reads[1]?.end({ rows: [rowOf('more-0'), rowOf('more-1')], next: undefined, total: undefined });
+    await new Promise((done) => setImmediate(done));
+    expect(cache.state).toMatchObject({ count: 102, total: 102, hasMore: false, search: undefined });
+    expect(cache.rowAt(101)?.id).toBe('more-1');
   });
 
   test('begins with its first page, whatever is in sight', async () => {
