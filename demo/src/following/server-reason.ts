@@ -14,7 +14,7 @@ export type ServerReason =
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /** What a response says about it; undefined: the server did what was asked. Reads the body. */
-export async function reasonIn(answer: Response): Promise<ServerReason | undefined> {
+async function reasonIn(answer: Response): Promise<ServerReason | undefined> {
   const { ok, status } = answer;
   const text = await answer.text().catch(() => '');
   const said = readJson(text);
@@ -28,8 +28,41 @@ export async function reasonIn(answer: Response): Promise<ServerReason | undefin
 }
 
 /** What it means that no response came at all. */
-export function reasonWithoutAnswer(): ServerReason {
+function reasonWithoutAnswer(): ServerReason {
   return navigator.onLine ? { kind: 'unreachable' } : { kind: 'offline' };
+}
+
+/**
+ * Why a database of the server can't be used; undefined: it can, and was made if it was not there. `ask` sends a request to the database's path,
+ * with this query. At a server with an admin only the admin may make it.
+ */
+export async function whyNotReached(
+  name: string,
+  ask: (query: string, init: RequestInit) => Promise<Response>,
+): Promise<ServerReason | undefined> {
+  try {
+    const made = await ask('?if-missing=true', { method: 'PUT' });
+    if (made.status !== 401) return await reasonIn(made);
+    return await whyNotRead(name, ask);
+  } catch {
+    return reasonWithoutAnswer();
+  }
+}
+
+/** The same, without making it. */
+export async function whyNotRead(
+  name: string,
+  ask: (query: string, init: RequestInit) => Promise<Response>,
+): Promise<ServerReason | undefined> {
+  try {
+    const answer = await ask('', {});
+    if (answer.status !== 404) return await reasonIn(answer);
+    const reason = await reasonIn(answer);
+    if (reason?.kind !== 'refused') return reason;
+    return { ...reason, status: 401, reason: `only its admin may make the database ${name} there` };
+  } catch {
+    return reasonWithoutAnswer();
+  }
 }
 
 /** In a sentence. `address`: of the server, if it is known. */

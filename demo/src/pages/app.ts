@@ -23,14 +23,14 @@ interface Page {
 
 export class App {
   readonly #connections = new Connections();
-  readonly #network = new Network();
+  readonly #log = new RequestLog();
+  readonly #network = new Network(this.#log.server);
   readonly bar = new AppBar(this.#connections, this.#network);
   readonly #main = make('main', { id: 'main' });
-  readonly #log = new RequestLog();
   readonly #datasetPages = new Map<Dataset, DatasetPage>();
   #browserPage: BrowserPage | undefined;
-  readonly #notesPage = new NotesPage(this.#log, this.#connections);
-  readonly #syncPage = new SyncPage(this.#log, this.#connections);
+  readonly #notesPage = new NotesPage(this.#log, this.#connections, this.#network);
+  readonly #syncPage = new SyncPage(this.#log, this.#connections, this.#network);
   #page: Page | undefined;
 
   /** Shows itself while the database is opened. */

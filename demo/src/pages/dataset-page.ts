@@ -226,7 +226,10 @@ export class DatasetPage {
     if (!this.#isMapStale || this.#document || !this.#isFollowing) return;
     this.#isMapStale = false;
     this.#overview
-      .lightAll(() => this.#database.squares())
+      .lightAll(
+        () => this.#database.squares(),
+        () => this.#database.mapIndexing(),
+      )
       .catch(() => {
         this.#isMapStale = true;
       });
