@@ -209,7 +209,8 @@ export class DocumentList {
       this.#window.turn(backwards);
       this.#countFound();
       this.#render();
-      return this.#toTop();
+      this.#toTop();
+      return;
     }
     const from = backwards ? this.#rows[0]?.id : this.#rows.at(-1)?.id;
     if (from === undefined) return;

@@ -69,6 +69,7 @@ export class App {
 
   /** All of them, since documents counted in one tab show in the head of every other, whatever page it shows. */
   #makePages(settee: Settee): void {
+    const [log, connections, network] = [this.#log, this.#connections, this.#network];
     const databases = datasets.map(({ name }) => new Database(name, this.#log));
     const browserPage = new BrowserPage(settee, this.#log, this.#network);
     this.#browserPage = browserPage;
@@ -79,7 +80,7 @@ export class App {
         this.bar.setCount(dataset.name, documents);
         browserPage.setCount(dataset.name, documents);
       };
-      const page = new DatasetPage(dataset, database, this.#log, this.#connections, { onCount });
+      const page = new DatasetPage(dataset, database, { log, connections, network, onCount });
       this.#datasetPages.set(dataset, page);
     }
     const watch = new DatabaseWatch(databases, this.#connections, {

@@ -87,7 +87,7 @@ export class BrowserPage {
         { class: 'hint' },
         'Documents are counted without the design documents, which define the views of these pages. The administration page, and the files of an export, have those, too.',
       ),
-      make('p', { class: 'further' }, ...furtherLinks()),
+      make('p', { class: 'further' }, ...furtherLinks(network)),
       make(
         'p',
         { class: 'hint' },

@@ -6,6 +6,7 @@ import { fill, make } from '../elements/elements.ts';
 import { formatCount, formatShare } from '../elements/format.ts';
 import { WorldMap } from '../elements/world-map.ts';
 import type { Change } from '../following/changes.ts';
+import type { Network } from '../following/network.ts';
 import { furtherLinks } from './further.ts';
 
 /** What takes no time is not told. */
@@ -24,7 +25,7 @@ export class Overview {
   #meanwhile: Place[] | undefined;
   readonly #news = make('p', { class: 'overview-news', role: 'status' });
 
-  constructor(dataset: Dataset) {
+  constructor(dataset: Dataset, network: Network) {
     this.#dataset = dataset;
     const caption = make('p', { class: 'overview-count' }, this.#count, this.#what, this.#found);
     this.element = make(
@@ -38,7 +39,7 @@ export class Overview {
         make('code', {}, "fetch('/db/…')"),
         '. A worker answers from storage on this device: in every tab, online and offline, with no server behind it.',
       ),
-      make('p', { class: 'further' }, ...furtherLinks()),
+      make('p', { class: 'further' }, ...furtherLinks(network)),
       this.#map.element,
       make('div', { class: 'overview-caption' }, caption, this.#news),
     );

@@ -125,8 +125,8 @@ export class TransferButtons {
 
 /** As the page counts everywhere: design documents, which define views, are counted by themselves. */
 function describe(all: number, designs: number): string {
+  if (designs <= 0) return formatDocuments(all);
   const documents = formatDocuments(all - designs);
-  if (designs <= 0) return documents;
   return `${documents} and ${designs} design ${designs === 1 ? 'document' : 'documents'}`;
 }
 

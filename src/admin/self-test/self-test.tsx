@@ -9,6 +9,7 @@ import { AbsentError, CHECKS, type Check, type CheckResult } from './checks.ts';
 import { LeftDatabases } from './left-databases.tsx';
 import { leftDatabases, withScratch } from './scratch.ts';
 import './self-test.css';
+import { thisServer } from '../server/where.ts';
 
 export function SelfTest() {
   const [results, setResults] = useState<readonly CheckResult[]>([]);
@@ -89,7 +90,8 @@ function summaryOf(results: readonly CheckResult[], isRunning: boolean): string 
   const [failed, absent] = [count('failed'), count('absent')];
   const so = isRunning ? ' so far' : '';
   const there = results.length - absent;
-  const missing = absent === 0 ? '' : ` ${absent} ${absent === 1 ? 'is' : 'are'} about what this server does not have.`;
+  const missing =
+    absent === 0 ? '' : ` ${absent} ${absent === 1 ? 'is' : 'are'} about what ${thisServer()} does not have.`;
   return `${failed === 0 ? `All ${there} passed${so}.` : `${failed} of ${there} failed${so}.`}${missing}`;
 }
 

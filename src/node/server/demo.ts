@@ -45,6 +45,14 @@ const misdirected = `${JSON.stringify({
     'This request reached the server of the demo, but only the service worker in the browser answers it. Open the demo first.',
 })}\n`;
 
+/** The same for somebody who opened the address. */
+const misdirectedPage = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<title>Not ready yet</title>
+<h1>This address is answered by your browser</h1>
+<p>It belongs to the database in your browser, which is not ready here yet. <a href="/">Open the demo</a> first; then this address works, online and offline.</p>
+`;
+
 export interface DemoOptions {
   /** Host and allowed hosts are those of the server; the demo is only for this machine, whatever the server listens on. */
   readonly host?: string | undefined;
@@ -105,11 +113,15 @@ async function serve(served: Served, incoming: IncomingMessage, outgoing: Server
 
 async function serveFile(
   { folder, policy }: Served,
-  { method, url = '/' }: IncomingMessage,
+  { method, url = '/', headers }: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const path = pathOf(url) ?? '';
-  if (/^\/db(\/|$)/.test(path)) return answer(outgoing, 421, 'application/json', misdirected);
+  if (/^\/db(\/|$)/.test(path)) {
+    const isOpened = headers['sec-fetch-mode'] === 'navigate';
+    if (isOpened) return answer(outgoing, 421, 'text/html; charset=utf-8', misdirectedPage);
+    return answer(outgoing, 421, 'application/json', misdirected);
+  }
   if (!isRead(method)) return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are supported.\n');
   const file = join(folder, path === '/' ? 'index.html' : path);
   const size = await sizeOf(file);

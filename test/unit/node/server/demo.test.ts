@@ -75,6 +75,10 @@ describe('the demo', () => {
     expect(missed.status).toBe(421);
     expect(await missed.json()).toMatchObject({ error: 'misdirected_request' });
     expect((await fetch(`${url}dbx`)).status).toBe(404);
+    // Somebody who opens such an address reads what to do.
+    const opened = await fetch(`${url}db/_utils/`, { headers: { 'sec-fetch-mode': 'navigate' } });
+    expect([opened.status, opened.headers.get('content-type')]).toEqual([421, 'text/html; charset=utf-8']);
+    expect(await opened.text()).toContain('<a href="/">Open the demo</a> first');
   });
 
   test.each([
