@@ -81,7 +81,7 @@ export class NoteList {
       onUndo();
     };
     const text = make('p', { role: 'status', tabindex: '-1' }, `${quoted(title)} was deleted.`);
-    fill(this.#undo, text, button('Undo', undo, { 'data-action': 'undo-delete' }));
+    fill(this.#undo, text, button('Undo', undo, { class: 'undo-now', 'data-action': 'undo-delete' }));
     this.#undo.hidden = false;
     text.focus();
   }

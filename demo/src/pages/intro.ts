@@ -21,15 +21,17 @@ export function intro(): HTMLElement {
   const element = make(
     'details',
     { class: 'intro', open: localStorage.getItem(CLOSED_KEY) === null },
-    make('summary', {}, make('span', {}, make('strong', {}, 'Settee'), ` ${what}`)),
+    make('summary', { class: 'intro-what' }, make('span', {}, make('strong', {}, 'Settee'), ` ${what}`)),
     make('div', { class: 'intro-line' }, line, copy),
     make(
       'ul',
       { 'aria-label': 'How to begin' },
-      ...COMMANDS.map(([command, about]) => make('li', {}, make('code', {}, command), make('span', {}, about))),
+      ...COMMANDS.map(([command, about]) =>
+        make('li', { class: 'intro-command' }, make('code', {}, command), make('span', {}, about)),
+      ),
       make(
         'li',
-        {},
+        { class: 'intro-command' },
         make('a', { href: '/docs/docs/first-app.html', target: '_blank' }, 'A first app'),
         make('span', {}, 'in five commands and thirty lines'),
       ),

@@ -92,7 +92,8 @@ export class SyncPage {
       'Replication keeps the list in this browser and the one on the server the same, in both directions. Switch it off, change things on both sides, and switch it on again. Everybody who uses the server shares its list.';
     return make(
       'div',
-      { class: 'sync' },
+      // Until something is known against it.
+      { class: 'sync', 'data-begun': true },
       make('header', {}, make('h1', {}, 'One list, two databases'), make('p', { class: 'lead' }, lead)),
       this.#failure,
       make('div', { class: 'not-begun' }, this.#server.element, this.#start.element),
@@ -150,6 +151,7 @@ export class SyncPage {
 
   #showReason(): void {
     const reason = this.#reason;
+    this.element.toggleAttribute('data-begun', reason === undefined);
     this.#start.show(reason);
     const { address } = this.#log.server;
     const goesOn = 'As soon as it can be reached, this page connects the two lists by itself.';
