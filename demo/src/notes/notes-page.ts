@@ -143,6 +143,8 @@ export class NotesPage {
     try {
       const stores = [...this.#panels.values()].map(({ store }) => store);
       for (const store of stores) await store.prepare();
+      // The page was left meanwhile.
+      if (!this.#isRunning) return;
       await this.#links.again.start();
       const isNew = !this.#hasBegun && stores.every((store) => store.isNew);
       if (isNew && !(await this.#serverHasNotes())) await this.#addSamples();
