@@ -7,7 +7,7 @@ export interface AgainOptions {
   /** Milliseconds before the second attempt. Each wait after it is twice as long. */
   readonly firstMs: number;
   /** The longest wait. */
-  readonly mostMs: number;
+  readonly maxMs: number;
   /** Milliseconds until the work is checked again after a success. Undefined: a success ends it. */
   readonly restMs?: number | undefined;
   /** False: nobody waits for the outcome now, so an attempt that is due is put off. Default: always true. */
@@ -15,8 +15,8 @@ export interface AgainOptions {
 }
 
 /** How long to wait after so many failures in a row: 1, 2, 4, 8 … times `firstMs`. */
-export function waitMs(failures: number, { firstMs, mostMs }: Pick<AgainOptions, 'firstMs' | 'mostMs'>): number {
-  return Math.min(mostMs, firstMs * 2 ** Math.max(0, failures - 1));
+export function waitMs(failures: number, { firstMs, maxMs }: Pick<AgainOptions, 'firstMs' | 'maxMs'>): number {
+  return Math.min(maxMs, firstMs * 2 ** Math.max(0, failures - 1));
 }
 
 export class Again extends EventTarget {

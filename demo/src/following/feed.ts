@@ -9,7 +9,7 @@ import { waitMs } from './again.ts';
 import { type Connections, followPage } from './connections.ts';
 
 /** Waits before it starts over. */
-const AGAIN = { firstMs: 2000, mostMs: 30_000 } as const;
+const AGAIN = { firstMs: 2000, maxMs: 30_000 } as const;
 
 export interface FeedHost<Event> {
   /** Runs before each start. If it rejects, it is tried again later, like the feed itself. */

@@ -8,7 +8,7 @@ import { waitMs } from './again.ts';
 import { type Connections, followPage } from './connections.ts';
 
 /** Waits before it connects again. */
-const AGAIN = { firstMs: 1000, mostMs: 15_000 } as const;
+const AGAIN = { firstMs: 1000, maxMs: 15_000 } as const;
 
 export interface LineFeedHost<Line> {
   /** Requests the feed from where it continues; called each time it connects. `signal`: the feed is no longer wanted. */

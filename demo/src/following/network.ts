@@ -8,7 +8,7 @@ import { Again } from './again.ts';
 export type NetworkState = 'unknown' | 'reached' | 'away' | 'offline';
 
 const EVERY_MS = 4000;
-const MOST_MS = 32_000;
+const MAX_MS = 32_000;
 const PATIENCE_MS = 4000;
 
 /** Passed on to the database server, where there is one. */
@@ -18,7 +18,7 @@ export class Network extends EventTarget {
   readonly #server: KnownServer;
   readonly #again = new Again(() => this.#ask(), {
     firstMs: EVERY_MS,
-    mostMs: MOST_MS,
+    maxMs: MAX_MS,
     restMs: EVERY_MS,
     isWanted: () => !document.hidden,
   });

@@ -32,7 +32,7 @@ const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/
 const PATIENCE_MS = 5_000;
 /** While the server answers it is asked this often, so that the devices notice soon when it has gone. */
 const EVERY_MS = 3_000;
-const MOST_MS = 60_000;
+const MAX_MS = 60_000;
 const KEY = 'notes-offline';
 /** A document's state may be written at the moment in which it is deleted. */
 const ATTEMPTS = 5;
@@ -46,7 +46,7 @@ export class Links extends EventTarget {
   /** Asks the server, and changes the way if it has come or gone. */
   readonly again = new Again(() => this.#probe(), {
     firstMs: EVERY_MS,
-    mostMs: MOST_MS,
+    maxMs: MAX_MS,
     restMs: EVERY_MS,
     isWanted: () => !document.hidden,
   });

@@ -21,7 +21,7 @@ const REMOTE = '/server/settee-demo';
 /** The state of replications has no feed. */
 const EVERY_MS = 700;
 /** If the server did not answer when the page opened, it is tried again after waits that grow. */
-const AGAIN = { firstMs: 3_000, mostMs: 60_000 } as const;
+const AGAIN = { firstMs: 3_000, maxMs: 60_000 } as const;
 
 const SWITCH: Readonly<Record<LineState['state'], string>> = {
   off: 'Disconnected',

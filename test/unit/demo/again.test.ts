@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Again, waitMs } from '../../../demo/src/following/again.ts';
 
-const OPTIONS = { firstMs: 1000, mostMs: 10_000 } as const;
+const OPTIONS = { firstMs: 1000, maxMs: 10_000 } as const;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
