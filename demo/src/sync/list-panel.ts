@@ -96,10 +96,17 @@ export class ListPanel {
     this.#count = items.length;
     if (this.#removed && ids.has(this.#removed.id)) this.#removed = undefined;
     const kept = new Map([...this.#items.querySelectorAll('li')].map((row) => [row.dataset['id'], row]));
+    const refusedRow = (id: string, mine: Refused, theirs?: Item): HTMLElement => {
+      const shown = `${JSON.stringify(mine)} ${theirs && textOf(theirs)}`;
+      const row = kept.get(id);
+      const made = row && this.#shownIn.get(row) === shown ? row : this.#refusedRow(id, mine, theirs);
+      this.#shownIn.set(made, shown);
+      return made;
+    };
     const rows = items.map((item) => {
       const row = kept.get(item.id);
       const refused = this.#refused.get(item.id);
-      if (refused) return this.#refusedRow(item.id, refused, item);
+      if (refused) return refusedRow(item.id, refused, item);
       // What is being typed stays, and is decided about when it is stored.
       if (row && (isTypedIn(row) || this.#shownIn.get(row) === textOf(item))) return row;
       const made = this.#row(item);
@@ -107,7 +114,7 @@ export class ListPanel {
       if (!isFirst) made.classList.add('is-news');
       return made;
     });
-    const orphans = [...this.#refused].filter(([id]) => !ids.has(id)).map(([id, one]) => this.#refusedRow(id, one));
+    const orphans = [...this.#refused].filter(([id]) => !ids.has(id)).map(([id, one]) => refusedRow(id, one));
     const typed = [...kept.values()].filter((row) => isTypedIn(row) && !ids.has(row.dataset['id'] ?? ''));
     arrange(this.#items, this.#withRemoved([...rows, ...typed, ...orphans], kept.get(removedId(this.#removed))));
   }
