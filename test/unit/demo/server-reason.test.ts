@@ -1,10 +1,12 @@
-import { expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import {
   describeReason,
   type ServerReason,
   whyNotReached,
   whyNotRead,
 } from '../../../demo/src/following/server-reason.ts';
+
+afterEach(() => void vi.unstubAllGlobals());
 
 const json = (status: number, body: object) => new Response(JSON.stringify(body), { status });
 const refusal = (status: number, reason: string) => json(status, { error: 'x', reason });
@@ -28,6 +30,9 @@ test('a server that makes the database, or has it, is used', async () => {
 });
 
 test('no response, or one from a proxy, means that no server can be reached', async () => {
+  vi.stubGlobal('navigator', { onLine: false });
+  expect(await why(new TypeError('failed'))).toEqual({ kind: 'offline' });
+  vi.stubGlobal('navigator', { onLine: true });
   expect(await why(new TypeError('failed'))).toEqual({ kind: 'unreachable' });
   expect(await why(new Response('The database server can’t be reached.', { status: 502 }))).toEqual({
     kind: 'unreachable',
