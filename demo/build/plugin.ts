@@ -65,10 +65,10 @@ function repositoryAddress(): string | undefined {
 }
 
 /**
- * The data, which the database keeps; the service workers and the administration page, which Settee keeps by itself; and pictures, which only
- * the documentation shows.
+ * The data, which the database keeps; the service workers with their scripts, which the browser keeps by itself; and pictures, which only the
+ * documentation shows. The files of the administration page are kept: so it opens without a network also the first time.
  */
-const NOT_KEPT = /^(sw\.js$|data\/|settee-(sw|utils\/)|docs\/docs\/pictures\/)|\.map$/;
+const NOT_KEPT = /^(sw\.js$|data\/|settee-(sw|utils\/settee-sw)|docs\/docs\/pictures\/)|\.map$/;
 
 /** Replaces `self.__SHELL__` in `sw.js` with the addresses of the files that are kept, and a version that changes with any of them. */
 export function shellList(publicFolder: string): Plugin {

@@ -1,6 +1,6 @@
 /**
  * The demo's own service worker: requests below `/db/` go to the database, with its administration page at `/db/_utils/`, and the app's files
- * come from a cache, so that it also starts without a network.
+ * come from a cache, so that it also starts without a network. The cache has the files of the administration page, too, where Settee finds them.
  */
 import { createSettee } from 'settee/sw';
 
@@ -41,7 +41,7 @@ async function keepShell(): Promise<void> {
   await cache.addAll(shell.files.map((file) => new Request(file, { cache: 'reload' })));
 }
 
-/** Settee keeps the files of the administration page in caches of its own. */
+/** Settee's own caches have the files of an administration page that is open, of whatever version. */
 async function dropOtherShells(): Promise<void> {
   const others = (await caches.keys()).filter((name) => name !== shell.version && !name.startsWith('settee-'));
   await Promise.all(others.map((name) => caches.delete(name)));

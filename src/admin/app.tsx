@@ -3,14 +3,14 @@ import { useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from './components/error-note.tsx';
 import { Icon } from './components/icon.tsx';
 import { KeySheet } from './components/key-sheet.tsx';
-import { useLoaded } from './components/load.ts';
 import { Menu } from './menu/menu.tsx';
 import { route } from './page/router.ts';
 import { ReviewDialog } from './review/review.tsx';
 import { loadAllScreens, Screen } from './screens.tsx';
 import { isReachable } from './server/client.ts';
-import { isInThisBrowser } from './server/host.ts';
+import { loadHost } from './server/host.ts';
 import { isAdminParty, loadServer, loadSession, server } from './server/session.ts';
+import { isBrowser } from './server/where.ts';
 import { StagingBar } from './staging/staging-bar.tsx';
 
 /** How often the page asks for a server that went away. */
@@ -24,7 +24,7 @@ export function App() {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const load = () => {
     setFailure(undefined);
-    Promise.all([loadServer(), loadSession()]).then(() => setReady(true), setFailure);
+    Promise.all([loadServer(), loadSession(), loadHost()]).then(() => setReady(true), setFailure);
   };
   useEffect(load, []);
   useEffect(() => (isReady ? whenIdle(loadAllScreens) : undefined), [isReady]);
@@ -53,7 +53,7 @@ export function App() {
       <main id="main" tabIndex={-1}>
         <Connection />
         <ErrorNote failure={failure} retry={load} />
-        {isAdminParty.value && server.value?.isSettee === true && <AdminParty />}
+        {isReady && isAdminParty.value && server.value?.isSettee === true && <AdminParty />}
         {isReady && <Screen key={screenKey()} />}
         <StagingBar />
       </main>
@@ -89,16 +89,16 @@ function Connection() {
   if (isReachable.value) return null;
   return (
     <p class="banner bad" role="status">
-      <Icon name="warning" /> The server does not respond. What you see is from before, and what you have typed stays.
-      The page asks again every three seconds, and goes on by itself.
+      <Icon name="warning" /> {isBrowser.value ? 'The database in this browser' : 'The server'} does not respond. What
+      you see is from before, and what you have typed stays. The page asks again every three seconds, and goes on by
+      itself.
     </p>
   );
 }
 
 /** Not for the database of an app in this browser: no one else reaches that. */
 function AdminParty() {
-  const { value: isHere } = useLoaded(isInThisBrowser, []);
-  if (isHere !== false) return null;
+  if (isBrowser.value) return null;
   return (
     <p class="banner warn" role="status">
       <Icon name="warning" /> This server has no admin: anyone who reaches it may do anything.{' '}

@@ -201,6 +201,34 @@ describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))(
       rmSync(join(app.folder.outDir, 'settee-utils'), { recursive: true });
       const page = await app.openPage();
       await page.sees('If the app was updated, reload its open pages first.');
+      // In words for somebody who opened it, and for programs as other responses are.
+      expect(await page.tab.evaluate('[document.contentType, document.title]')).toEqual([
+        'text/html',
+        'The administration page is not there yet',
+      ]);
+      expect(await app.ask('/db/_utils/', 'content-type')).toEqual([
+        503,
+        'application/json',
+        expect.stringContaining('service_unavailable'),
+      ]);
+    });
+
+    test('speaks of this browser, and leads back to the app', async () => {
+      const app = await App.open(session.browser);
+      const page = await app.openPage();
+      await page.sees('notes 0 0');
+      await page.sees('in this browser');
+      await page.goTo('#/users');
+      await page.sees('They may do everything in this browser.');
+      await page.sees('As long as there is none, every page of this site may do anything.');
+      await page.goTo('#/db/notes/security');
+      await page.sees('Every page of this site can read and write documents');
+      await page.seesNo('this server');
+      expect(
+        await page.tab.evaluate(
+          "[...document.querySelectorAll('a')].find(({ textContent }) => textContent.trim() === 'Back to the app')?.href",
+        ),
+      ).toBe(`${app.server.origin}/`);
     });
 
     test('is shown in no frame', async () => {
@@ -228,6 +256,18 @@ describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))('the demo
     await page.sees('for this site.');
     await demo.stopServer();
     await page.tab.reload();
+    await page.sees('for this site.');
+    await page.goTo('#/settings');
+    await page.sees('uuids');
+  });
+
+  test('has the administration page also if it is opened for the first time without a network', async () => {
+    await demo.serve();
+    const tab = await demo.open('#/countries');
+    await until(tab, 'navigator.serviceWorker.controller !== null');
+    await demo.stopServer();
+    const page = pageInTab(await demo.browser.open(new URL('/db/_utils/', demo.url).href));
+    opened.push(page.tab);
     await page.sees('for this site.');
     await page.goTo('#/settings');
     await page.sees('uuids');

@@ -70,7 +70,7 @@ function notes(demo: Demo): void {
     await choosePhoto(tab, 'phone', 2000, 1000);
     await tab.evaluate(`document.querySelector('#phone-kind').value = 'plant'`);
     await click(tab, '[data-action=phone-submit]');
-    await isTold(tab, /^The phone stored “Baobab by the road” with its photo: 1 PUT, [\d,.]+ ms, online\.$/);
+    await isTold(tab, /^The phone stored “Baobab by the road” with its photo: 1 PUT, [\d,.]+ ms, connected\.$/);
     for (const device of bothDevices) {
       await bringUp(tab, device);
       await beginsWith(tab, device, 'Baobab by the road');
@@ -126,7 +126,7 @@ function notes(demo: Demo): void {
     await bringUp(tab, 'laptop');
     await click(tab, of('laptop', '.pin[title="Moss garden, again"]'));
     await click(tab, of('laptop', '[data-action=delete-note]'));
-    await isTold(tab, /^The laptop deleted “Moss garden, again”: 1 DELETE, [\d,.]+ ms, online\.$/);
+    await isTold(tab, /^The laptop deleted “Moss garden, again”: 1 DELETE, [\d,.]+ ms, connected\.$/);
     for (const device of bothDevices) await hasNotes(tab, device, 5);
   });
 }
@@ -135,10 +135,10 @@ function apart(demo: Demo): void {
   test('what is written offline stays on its device, is counted, and arrives when both are online again', async () => {
     const { tab } = await openNotes(demo);
     await click(tab, of('phone', '[role=switch]'));
-    await isLinked(tab, 'phone', 'Offline. All of this works.');
+    await isLinked(tab, 'phone', 'Disconnected. All of this works.');
     await write(tab, 'phone', 'Written in the tunnel');
-    await isTold(tab, /^The phone stored “Written in the tunnel”: 1 PUT, [\d,.]+ ms, offline\.$/);
-    await isLinked(tab, 'phone', 'Offline. 1 change waits to be sent.');
+    await isTold(tab, /^The phone stored “Written in the tunnel”: 1 PUT, [\d,.]+ ms, disconnected\.$/);
+    await isLinked(tab, 'phone', 'Disconnected. 1 change waits to be sent.');
     await write(tab, 'laptop', 'Written at the desk');
     await hasNotes(tab, 'laptop', 7);
     await pause(1_000);
@@ -146,7 +146,7 @@ function apart(demo: Demo): void {
     expect(await titles(tab, 'phone')).not.toContain('Written at the desk');
     // The switch is the same in every tab and after a reload.
     await tab.reload();
-    await isLinked(tab, 'phone', 'Offline. 1 change waits to be sent.');
+    await isLinked(tab, 'phone', 'Disconnected. 1 change waits to be sent.');
     await click(tab, of('phone', '[role=switch]'));
     for (const device of bothDevices) {
       await hasNotes(tab, device, 8);
@@ -163,14 +163,14 @@ function conflicts(demo: Demo): void {
     expect(onPhone).toBe(onLaptop);
     expect(onPhone).toContain('Seen from the path, in the last light.');
     expect(onPhone).toContain('Compare with the entry of last week.');
-    await isTold(tab, /^The phone changed “[^”]+”: 1 PUT, [\d,.]+ ms, offline\.$/);
+    await isTold(tab, /^The phone changed “[^”]+”: 1 PUT, [\d,.]+ ms, disconnected\.$/);
     await isTold(
       tab,
       /^Both versions of “[^”]+” have reached the laptop\. Nothing is lost: it keeps both until you choose\.$/,
     );
     await resolveByMerge(tab);
     await isTold(tab, /^The phone received the resolution of “[^”]+”\. Both devices agree again\.$/);
-    await isTold(tab, /^The laptop merged the versions field by field of “[^”]+”: 1 POST, [\d,.]+ ms, online\.$/);
+    await isTold(tab, /^The laptop merged the versions field by field of “[^”]+”: 1 POST, [\d,.]+ ms, connected\.$/);
     for (const device of bothDevices) {
       await click(tab, of(device, '.notes-rows li:first-child button'));
       await until(tab, `document.querySelector('#${device}-open-text') !== null`);
@@ -195,7 +195,7 @@ function conflicts(demo: Demo): void {
     // Of two notes that are the same on both devices, it may be another one than before.
     const id = String(await tab.evaluate(`document.querySelector('${of('phone', '.torn')}').dataset.id`));
     await click(tab, of('phone', '.torn [data-action=keep-1]'));
-    await isTold(tab, /^The phone kept the laptop’s version of “[^”]+”: 1 POST, [\d,.]+ ms, online\.$/);
+    await isTold(tab, /^The phone kept the laptop’s version of “[^”]+”: 1 POST, [\d,.]+ ms, connected\.$/);
     for (const device of bothDevices) {
       await until(tab, `document.querySelector('${of(device, '.torn')}') === null`);
       await click(tab, of(device, `.notes-rows [data-id=${id}] button`));
@@ -232,7 +232,7 @@ function withoutServer(demo: Demo): void {
     for (const device of bothDevices) await hasNotes(tab, device, 6);
     await isLinked(tab, 'phone', 'In sync with the laptop, without a server');
     await click(tab, of('laptop', '[role=switch]'));
-    await isLinked(tab, 'phone', 'No server, and the laptop is offline. Nothing waits.');
+    await isLinked(tab, 'phone', 'No server, and the laptop is disconnected. Nothing waits.');
   });
 }
 
@@ -253,7 +253,7 @@ function whole(demo: Demo): void {
   });
 
   test('requests are copied as fetch and as curl', async () => {
-    const { tab } = await openNotes(demo);
+    const { tab, database } = await openNotes(demo);
     await tab.evaluate(`void (navigator.clipboard.writeText = async (text) => { globalThis.copied = text; })`);
     await write(tab, 'phone', 'Copied');
     await until(tab, `document.querySelector('.notes-requests li .method')?.textContent !== undefined`);
@@ -269,7 +269,10 @@ function whole(demo: Demo): void {
     await until(tab, `globalThis.copied?.startsWith("await fetch('/db/notes-phone/note-") === true`);
     expect(await tab.evaluate('copied')).toContain('"text": "Copied"');
     await copy('curl');
-    await until(tab, `globalThis.copied?.includes("curl -X PUT 'http://127.0.0.1:5984/notes-phone/note-") === true`);
+    // At the server itself, whose copy of the notes has another name.
+    const address = new URL(database.baseUrl).href;
+    await until(tab, `globalThis.copied?.includes("curl -X PUT '${address}settee-notes/note-") === true`);
+    expect(await tab.evaluate('copied')).toContain('# The database notes-phone is in this browser');
   });
 
   test('is accessible: with notes, with an open one, and with a conflict', async () => {

@@ -63,7 +63,10 @@ export async function recordMapAndRequests(tab: Tab): Promise<void> {
     // The page asks its worker.
     const post = Worker.prototype.postMessage;
     Worker.prototype.postMessage = function (message, ...ports) {
-      for (const [, , url] of message.calls ?? []) if (url) recorded.requests.push(url.replace(location.origin, ''));
+      // How far an index is, is asked for only where that takes a while.
+      for (const [, , url] of message.calls ?? []) {
+        if (url && !url.endsWith('/_active_tasks')) recorded.requests.push(url.replace(location.origin, ''));
+      }
       return post.call(this, message, ...ports);
     };
   }`);
@@ -127,6 +130,22 @@ export async function until(tab: Tab, condition: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}`);
     await pause(50);
   }
+}
+
+/**
+ * Opens the page of the demo in a frame as wide as a phone. From then on `$` finds elements in it, and `top$` says how far from its top they are.
+ * The demo must be served with a policy that allows frames of its own.
+ */
+export async function openPhone(tab: Tab, hash: string): Promise<void> {
+  await tab.evaluate(`{
+    const frame = document.createElement('iframe');
+    Object.assign(frame.style, { position: 'fixed', inset: '0 auto auto 0', width: '390px', height: '800px' });
+    frame.src = '/${hash}';
+    document.body.append(frame);
+    globalThis.$ = (selector) => frame.contentDocument.querySelector(selector);
+    globalThis.$$ = (selector) => [...frame.contentDocument.querySelectorAll(selector)];
+    globalThis.top$ = (selector) => Math.round($(selector).getBoundingClientRect().top);
+  }`);
 }
 
 /** From now on: what the browser would save stays in the page. */

@@ -22,13 +22,16 @@ export function useDemo(engine: Engine): Demo {
   return demo;
 }
 
+/** A database server beside the demo, or what answers in its place. */
+type Beside = Pick<NodeHost, 'baseUrl' | 'close'>;
+
 export class Demo {
   readonly #engine: Engine;
   #browser: Browser | undefined;
   #server: HttpServer | undefined;
   /** How it was served last. */
   #options: DemoOptions | undefined;
-  #database: NodeHost | undefined;
+  #database: Beside | undefined;
   #tabs: Tab[] = [];
 
   constructor(engine: Engine) {
@@ -52,7 +55,7 @@ export class Demo {
   }
 
   /** Serves it with empty storage. The database beside it, if there is one, is for its page that is kept in sync with a server. */
-  async serve(database?: NodeHost, wanted = demoPolicy): Promise<void> {
+  async serve(database?: Beside, wanted = demoPolicy): Promise<void> {
     this.#database = database;
     // The driver of WebKit evaluates scripts of its own.
     const policy = this.#engine === 'webkit' ? wanted.replace("'wasm-unsafe-eval'", "'unsafe-eval'") : wanted;

@@ -37,7 +37,7 @@ const notInWebKit = [
 ]
   .map((name) => `test/browser/admin/${name}.test.ts`)
   // Pages that are there beside the administration page, and waits that its driver makes too long.
-  .concat('test/browser/demo-notes.test.ts', 'test/browser/demo-visitor.test.ts');
+  .concat(['lists', 'newcomer', 'notes', 'visitor'].map((name) => `test/browser/demo-${name}.test.ts`));
 const long = [
   'http-conformance',
   'last-edits',

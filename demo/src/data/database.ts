@@ -1,4 +1,5 @@
 /** One database, accessed with `fetch()`: this is all that an app needs. */
+import { emitNameWords } from './names.ts';
 import type { Logging, RequestLog } from './request-log.ts';
 import { emitSquare } from './squares.ts';
 
@@ -75,11 +76,19 @@ export class RequestError extends Error {
   }
 }
 
+/** What the database works on: how much of an index it has brought up to date. */
+export interface Indexing {
+  /** Of the changes that the index has to read. */
+  readonly done: number;
+  readonly total: number;
+}
+
 /** The page's own design documents, with a view each: an index of its own, which is brought up to date when it is asked for. */
 const VIEW = '/_design/demo/_view/documents';
 const MAP_VIEW = '/_design/map/_view/squares';
+const NAMES_VIEW = '/_design/names/_view/words';
 
-const designs = [
+const everyDesign = [
   /**
    * Each document under its id, in the order of `_all_docs`, counted, without the design documents themselves. This is the page's list;
    * reduced, it is the number of documents.
@@ -96,6 +105,17 @@ const designs = [
     views: { squares: { map: emitSquare, reduce: '_count' } },
   },
 ];
+
+/** Each country under every word of its names. */
+const namesDesign = {
+  _id: '_design/names',
+  options: { collation: 'raw' },
+  views: { words: { map: emitNameWords } },
+};
+
+function designsOf(database: string): readonly { readonly _id: string }[] {
+  return database === 'countries' ? [...everyDesign, namesDesign] : everyDesign;
+}
 
 /** A reduction's only row; there is none while there is nothing to count. */
 export interface CountEvent {
@@ -154,6 +174,7 @@ export class Database {
 
   /** Writes the design documents that do not exist. */
   async prepare(): Promise<void> {
+    const designs = designsOf(this.name);
     const query = new URLSearchParams({ keys: JSON.stringify(designs.map(({ _id }) => _id)) });
     const { rows } = await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'));
     const docs = designs.filter((_design, index) => !rows[index]?.value || rows[index].value.deleted);
@@ -189,6 +210,46 @@ export class Database {
   async count(): Promise<number> {
     const query = new URLSearchParams({ reduce: 'false', limit: '0' });
     return (await succeed(await this.#ask(`${VIEW}?${query}`, {}, 'quiet'))).total_rows;
+  }
+
+  /** How many design documents there are, which no count of documents on these pages has. */
+  async countDesigns(): Promise<number> {
+    const query = new URLSearchParams({ startkey: '"_design/"', endkey: '"_design0"', inclusive_end: 'false' });
+    return (await succeed(await this.#ask(`/_all_docs?${query}`, {}, 'quiet'))).rows.length;
+  }
+
+  /** How far the index of the map is; undefined: nothing works on it. */
+  async mapIndexing(): Promise<Indexing | undefined> {
+    const answer = await this.#log.fetch('/db/_active_tasks', { headers: JSON_HEADERS }, 'quiet');
+    const tasks: readonly Readonly<Record<string, unknown>>[] = await succeed(answer);
+    const own = tasks.find(
+      ({ type, database, design_document: design }) =>
+        type === 'indexer' && database === this.name && design === '_design/map',
+    );
+    return own && { done: Number(own['changes_done']), total: Number(own['total_changes']) };
+  }
+
+  /** The ids of the documents that have each of these words, or the rest of it, in their names; in the order of ids. */
+  async named(words: readonly string[], logging?: Logging): Promise<readonly string[]> {
+    const found = await Promise.all(words.map((word) => this.#withWord(word, logging)));
+    const [first = new Set<string>(), ...others] = found;
+    return [...first].filter((id) => others.every((ids) => ids.has(id))).sort();
+  }
+
+  async #withWord(word: string, logging?: Logging): Promise<ReadonlySet<string>> {
+    const range = { startkey: JSON.stringify(word), endkey: JSON.stringify(afterAll(word)) };
+    const { rows } = await succeed(await this.#ask(`${NAMES_VIEW}?${new URLSearchParams(range)}`, {}, logging));
+    return new Set(rows.map(({ id }: { readonly id: string }) => id));
+  }
+
+  /** The documents with these ids, without those that are gone. */
+  async getAll(ids: readonly string[]): Promise<readonly Row[]> {
+    if (ids.length === 0) return [];
+    const body = JSON.stringify({ keys: ids });
+    const answer = await this.#ask('/_all_docs?include_docs=true', { method: 'POST', body }, 'quiet');
+    const { rows }: { rows: readonly { readonly id?: string; readonly doc?: StoredDocument | null }[] } =
+      await succeed(answer);
+    return rows.flatMap(({ id, doc }) => (id === undefined || !doc ? [] : [{ id, doc }]));
   }
 
   /** The square degrees that have documents, numbered as `squareOf` does. */

@@ -15,6 +15,8 @@ export interface Dataset {
   readonly count: number;
   readonly batch: number;
   readonly example: string;
+  /** The search looks for words of the documents' names, in every language; else for the beginning of ids. */
+  readonly isFoundByName: boolean;
   readonly about: string;
   readonly describe: (document: StoredDocument) => Description;
 }
@@ -44,7 +46,8 @@ export const datasets: readonly Dataset[] = [
     file: '/data/countries.jsonl',
     count: counts.countries,
     batch: 50,
-    example: 'new-zealand',
+    example: 'Deutschland',
+    isFoundByName: true,
     about: 'Names in many languages, borders, currencies, capitals: about 2 KB of JSON for each.',
     describe: describeCountry,
   },
@@ -57,6 +60,7 @@ export const datasets: readonly Dataset[] = [
     count: counts.cities,
     batch: 1000,
     example: 'san-diego',
+    isFoundByName: false,
     about:
       'Every place with more than a thousand inhabitants: 20 MB of JSON, written in batches of a thousand documents.',
     describe: describeCity,

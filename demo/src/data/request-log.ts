@@ -1,4 +1,6 @@
 /** `fetch`, timed: the page shows its requests and how long the responses took. */
+import { KnownServer } from './known-server.ts';
+
 export interface LoggedRequest {
   readonly method: string;
   /** Decoded as far as that keeps it readable. */
@@ -40,6 +42,8 @@ const KEPT_BODY = 300_000;
 export class RequestLog extends EventTarget {
   /** The latest first. */
   readonly entries: (LoggedRequest | LoggedEvent)[] = [];
+  /** As the responses name it. */
+  readonly server = new KnownServer();
 
   #fetch: Fetch = (path, init) => fetch(path, init);
 
@@ -55,6 +59,7 @@ export class RequestLog extends EventTarget {
     try {
       const response = await this.#fetch(path, init);
       status = response.status;
+      this.server.note(response);
       return response;
     } finally {
       const ms = performance.now() - began;

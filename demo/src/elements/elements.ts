@@ -30,6 +30,17 @@ export function fill(element: Element, ...children: readonly Child[]): void {
   element.replaceChildren(...children.filter((child) => child !== false && child !== undefined));
 }
 
+/** Makes these the children of the element, in this order. A child that stays is not moved unless it must be: moving would take the focus from it. */
+export function arrange(element: Element, children: readonly Element[]): void {
+  const wanted = new Set(children);
+  for (const child of [...element.children]) if (!wanted.has(child)) child.remove();
+  let next = element.firstElementChild;
+  for (const child of children) {
+    if (child === next) next = next.nextElementSibling;
+    else element.insertBefore(child, next);
+  }
+}
+
 export function button(label: string, onClick: () => void, attributes: Attributes = {}): HTMLButtonElement {
   return make('button', { type: 'button', click: onClick, ...attributes }, label);
 }

@@ -5,9 +5,11 @@
  * - It starts over after responses at which browsers give up, such as a 503 while one tab takes over from another.
  * - It ends with the page. A page that comes back out of the back/forward cache starts it over.
  */
+import { waitMs } from './again.ts';
 import { type Connections, followPage } from './connections.ts';
 
-const AGAIN_MS = 2000;
+/** Waits before it starts over. */
+const AGAIN = { firstMs: 2000, maxMs: 30_000 } as const;
 
 export interface FeedHost<Event> {
   /** Runs before each start. If it rejects, it is tried again later, like the feed itself. */
@@ -30,6 +32,8 @@ export class Feed<Event> {
   #wanted: AbortController | undefined;
   #source: EventSource | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** In a row. */
+  #failures = 0;
 
   /** `address` is called each time the feed starts. */
   constructor(address: () => string, connections: Connections, host: FeedHost<Event>) {
@@ -45,6 +49,14 @@ export class Feed<Event> {
     const connect = () => void this.#connect();
     followPage(this.#wanted.signal, () => this.#disconnect(), connect);
     connect();
+  }
+
+  /** Starts over at once, if it waits to do so. */
+  now(): void {
+    this.#failures = 0;
+    if (!this.#wanted || this.#source) return;
+    clearTimeout(this.#timer);
+    void this.#connect();
   }
 
   close(): void {
@@ -70,6 +82,7 @@ export class Feed<Event> {
       this.#connections.set(this, 'open');
       const wasNew = isNew;
       isNew = false;
+      this.#failures = 0;
       Promise.resolve(this.#host.onOpen?.(wasNew)).catch(() => this.#connectLater());
     };
     source.onmessage = ({ data }) => this.#host.onEvent(JSON.parse(data));
@@ -82,7 +95,8 @@ export class Feed<Event> {
 
   #connectLater(): void {
     this.#disconnect();
-    if (this.#wanted) this.#timer = setTimeout(() => void this.#connect(), AGAIN_MS);
+    this.#failures++;
+    if (this.#wanted) this.#timer = setTimeout(() => void this.#connect(), waitMs(this.#failures, AGAIN));
   }
 
   #disconnect(): void {

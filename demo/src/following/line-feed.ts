@@ -4,9 +4,11 @@
  * Like an `EventSource`, it connects again after an interruption, ends with the page, and begins again with one that comes back out of the
  * back/forward cache.
  */
+import { waitMs } from './again.ts';
 import { type Connections, followPage } from './connections.ts';
 
-const AGAIN_MS = 1000;
+/** Waits before it connects again. */
+const AGAIN = { firstMs: 1000, maxMs: 15_000 } as const;
 
 export interface LineFeedHost<Line> {
   /** Requests the feed from where it continues; called each time it connects. `signal`: the feed is no longer wanted. */
@@ -49,21 +51,27 @@ export class LineFeed<Line> {
     const connection = new AbortController();
     this.#connection = connection;
     const { signal } = connection;
-    while (!signal.aborted) {
-      await this.#read(signal).catch(() => undefined);
+    for (let failures = 1; !signal.aborted; failures++) {
+      const wasOpen = await this.#read(signal);
       if (signal.aborted) return;
+      if (wasOpen) failures = 1;
       this.#connections.set(this, 'interrupted');
-      await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+      await new Promise((resolve) => setTimeout(resolve, waitMs(failures, AGAIN)));
     }
   }
 
-  /** Resolves if the feed ends, as it does when its database is deleted. */
-  async #read(signal: AbortSignal): Promise<void> {
-    const response = await this.#host.connect(signal);
-    if (signal.aborted || !response.ok || !response.body) return;
+  /** Resolves when the feed ends, as it does when its database is deleted or the connection breaks, to whether it was open. */
+  async #read(signal: AbortSignal): Promise<boolean> {
+    const response = await this.#host.connect(signal).catch(() => undefined);
+    if (signal.aborted || !response?.ok || !response.body) return false;
     this.#connections.set(this, 'open');
     this.#host.onOpen();
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    await this.#readLines(response.body, signal).catch(() => undefined);
+    return true;
+  }
+
+  async #readLines(body: ReadableStream<Uint8Array<ArrayBuffer>>, signal: AbortSignal): Promise<void> {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
     for (;;) {
       const { done, value } = await reader.read();

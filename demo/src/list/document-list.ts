@@ -1,7 +1,8 @@
-/** The documents of a database in the order of their ids: searched by id prefix, one page after another. */
+/** The documents of a database in the order of their ids, one page after another: searched by the beginnings of ids, or by words of names. */
 
 import type { Database, PageStart, Row } from '../data/database.ts';
 import { type Dataset, type Place, placesOf } from '../data/datasets.ts';
+import { wordsOf } from '../data/names.ts';
 import type { Logging } from '../data/request-log.ts';
 import { slug } from '../data/slug.ts';
 import { coalesce } from '../elements/coalesce.ts';
@@ -10,6 +11,7 @@ import { formatCount } from '../elements/format.ts';
 import type { Change } from '../following/changes.ts';
 import type { Connections } from '../following/connections.ts';
 import { hashOf } from '../routes.ts';
+import { FoundRows } from './found-rows.ts';
 import { ListCounts } from './list-counts.ts';
 import { ListWindow, PAGE, WINDOW } from './list-window.ts';
 
@@ -36,7 +38,7 @@ export class DocumentList {
   readonly #readSoon: () => Promise<void>;
   /** For the next reading: a request that the user did not ask for is not shown among the requests. */
   #logging: Logging = 'quiet';
-  #window = new ListWindow([], '', '');
+  #window: ListWindow | FoundRows = new ListWindow([], '', '');
   readonly #counts: ListCounts;
   /** Documents that other tabs have just written: shown with a flash, once. */
   readonly #news = new Set<string>();
@@ -54,8 +56,12 @@ export class DocumentList {
     this.#search = make('input', {
       type: 'search',
       id: 'search',
-      placeholder: `Find by id, such as ${dataset.example}`,
-      'aria-label': `Find ${dataset.plural} by the beginning of their ids`,
+      placeholder: dataset.isFoundByName
+        ? `Find by name in any language, such as ${dataset.example}`
+        : `Find by id, such as ${dataset.example}`,
+      'aria-label': dataset.isFoundByName
+        ? `Find ${dataset.plural} by their names in any language`
+        : `Find ${dataset.plural} by the beginning of their ids`,
       autocomplete: 'off',
       spellcheck: 'false',
       input: () => this.#searchAgain(),
@@ -127,6 +133,7 @@ export class DocumentList {
       this.#news.clear();
       this.#tellShown();
     } else this.#render();
+    this.#countFound();
     if (this.#window.isShort) void this.refresh();
   }
 
@@ -145,6 +152,8 @@ export class DocumentList {
     const start = this.#position;
     const logging = this.#logging;
     this.#logging = 'quiet';
+    const words = this.#dataset.isFoundByName ? wordsOf(this.#search.value) : [];
+    if (words.length > 0) return this.#readFound(words, logging);
     const { rows, offset, total } = await this.#database.list(prefix, start, WINDOW, logging);
     if (start.backwards) {
       // Where the previous page begins; the list is read from there. If the rows do not fill it, it is the first page.
@@ -156,6 +165,20 @@ export class DocumentList {
     this.#window = new ListWindow(rows, start.from ?? prefix, prefix);
     this.#counts.begin({ prefix, from: start.from, before: offset - first, total: end - first });
     this.#render();
+  }
+
+  async #readFound(words: readonly string[], logging: Logging): Promise<void> {
+    const rows = await this.#database.getAll(await this.#database.named(words, logging));
+    this.#window = new FoundRows(rows, words, this.#prefix);
+    this.#countFound();
+    this.#render();
+  }
+
+  /** All that was found is known, so that its number is, too. */
+  #countFound(): void {
+    if (!(this.#window instanceof FoundRows)) return;
+    this.#counts.know(this.#window.before, this.#window.total);
+    this.#showRange();
   }
 
   #fail(error: unknown): void {
@@ -182,13 +205,22 @@ export class DocumentList {
   }
 
   #turn(backwards: boolean): void {
+    if (this.#window instanceof FoundRows) {
+      this.#window.turn(backwards);
+      this.#countFound();
+      this.#render();
+      this.#toTop();
+      return;
+    }
     const from = backwards ? this.#rows[0]?.id : this.#rows.at(-1)?.id;
     if (from === undefined) return;
     this.#position = backwards ? { from, backwards } : { from: `${from}\0`, backwards };
-    void this.refresh('logged').then(() => {
-      this.#list.parentElement?.scrollTo({ top: 0 });
-      this.element.scrollIntoView({ block: 'start' });
-    });
+    void this.refresh('logged').then(() => this.#toTop());
+  }
+
+  #toTop(): void {
+    this.#list.parentElement?.scrollTo({ top: 0 });
+    this.element.scrollIntoView({ block: 'start' });
   }
 
   #render(): void {
@@ -198,11 +230,20 @@ export class DocumentList {
     if (focused) (this.#linkOf(focused) ?? this.#list.querySelector('a'))?.focus();
     this.#mark();
     this.#note.hidden = rows.length > 0;
-    fill(this.#note, this.#prefix === '' ? 'Nothing in here yet.' : `No id begins with “${this.#prefix}”.`);
+    fill(this.#note, this.#whyEmpty());
     this.#showRange();
     this.#tellShown();
     // Documents written on other pages are not news when the user gets there.
     this.#news.clear();
+  }
+
+  #whyEmpty(): string {
+    if (this.#prefix === '') return 'Nothing in here yet.';
+    const { isFoundByName, singular } = this.#dataset;
+    const text = this.#search.value.trim();
+    return isFoundByName
+      ? `No ${singular} has a name with “${text}”, in any language.`
+      : `No id begins with “${this.#prefix}”.`;
   }
 
   /** Shows which of the documents are on the page. */

@@ -13,6 +13,9 @@ export interface ListPlace {
   readonly total: number;
 }
 
+/** The prefix of a place that is counted elsewhere; no id has it. */
+const KNOWN = '\0';
+
 type Count = 'before' | 'total';
 
 export class ListCounts {
@@ -44,6 +47,14 @@ export class ListCounts {
     this.#follow();
   }
 
+  /** What is listed is all known, and nothing needs to be counted. */
+  know(before: number, total: number): void {
+    this.#place = { prefix: KNOWN, from: undefined, before, total };
+    this.before = before;
+    this.total = total;
+    this.#follow();
+  }
+
   /** How many the whole database has, which the page learns anyway. */
   set documents(documents: number) {
     this.#documents = documents;
@@ -59,7 +70,7 @@ export class ListCounts {
     const { prefix, from } = this.#place;
     const wanted: (readonly [Count, string])[] = [];
     if (this.#isFollowing && from !== undefined) wanted.push(['before', this.#database.countAddress(prefix, from)]);
-    if (this.#isFollowing && prefix !== '') {
+    if (this.#isFollowing && prefix !== '' && prefix !== KNOWN) {
       wanted.push(['total', this.#database.countAddress(prefix, afterAll(prefix))]);
     }
     const followed = JSON.stringify(wanted);

@@ -1,9 +1,8 @@
 /** One of the two devices: its notes as form, map, sums and list, all of which follow its database. */
-import { coalesce } from '../elements/coalesce.ts';
+import { ConflictPlace } from '../conflicts/conflict-place.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
 import { Feed } from '../following/feed.ts';
-import { showConflict } from './conflict-card.ts';
 import type { Device } from './devices.ts';
 import type { DayRow, SumRow } from './figures.ts';
 import type { LinkState } from './links.ts';
@@ -22,7 +21,7 @@ import { NoteForm } from './note-form.ts';
 import { NoteList } from './note-list.ts';
 import { NoteMap } from './note-map.ts';
 import type { NoteStore, PhotoChange } from './note-store.ts';
-import { OpenNote } from './open-note.ts';
+import { type DeletedNote, OpenNote } from './open-note.ts';
 import { quoted, sentence } from './sentences.ts';
 import { Sums } from './sums.ts';
 import type { Resolution } from './versions.ts';
@@ -52,13 +51,17 @@ export class DevicePanel {
   readonly #switch: HTMLButtonElement;
   readonly #state = make('p', { class: 'device-state', role: 'status' });
   readonly #trouble = make('p', { class: 'failure', role: 'alert' });
-  readonly #torn = make('div', { class: 'torn-place' });
+  readonly #conflicts: ConflictPlace;
+  readonly #shared = make(
+    'p',
+    { class: 'hint shared', hidden: true },
+    'Everybody who uses the server sees what you store.',
+  );
   readonly #composer: NoteForm;
   readonly #map: NoteMap;
   readonly #sums: Sums;
   readonly #list: NoteList;
   readonly #open: OpenNote;
-  readonly #refreshConflict = coalesce(() => this.#showConflict());
   #rows: Rows | undefined;
   #isOnline = true;
 
@@ -77,8 +80,17 @@ export class DevicePanel {
       onSubmit: (note, photos) => void this.#store(note, photos),
       onPlace: (place) => this.#drafted(place),
       onTrouble: (reason) => this.#fail(reason),
+      foot: this.#shared,
     });
     this.#composer.show(undefined);
+    this.#conflicts = new ConflictPlace({
+      name: device.name,
+      title: device.title,
+      store,
+      onResolve: (id, resolution, how) => void this.#resolve(id, resolution, how),
+      onFailed: (error) => this.#fail(error),
+      onEnd: (id) => this.#list.focus(id),
+    });
     this.#map = new NoteMap(`The notes of the ${device.name} on a map of the world`, {
       onPlace: (place) => this.#place(place),
       onChoose: (ids) => this.#choose(ids),
@@ -93,6 +105,7 @@ export class DevicePanel {
       onOpened: (id) => this.#onOpened(id),
       onClosed: (id) => this.#onOpened(undefined, id),
       onPlace: (place) => this.#drafted(place),
+      onDeleted: (note) => this.#offerUndo(note),
     });
     this.#feeds = this.#makeFeeds(connections);
     this.element = this.#layOut();
@@ -120,9 +133,10 @@ export class DevicePanel {
     this.#isOnline = state.isOnline;
     this.element.dataset['state'] = state.state;
     this.#switch.setAttribute('aria-checked', String(state.isOnline));
-    const shown = state.isOnline ? 'Online' : 'Offline';
+    const shown = state.isOnline ? 'Connected' : 'Disconnected';
     this.#switch.setAttribute('aria-label', `${this.#options.device.title}: ${shown}`);
     if (this.#switch.textContent !== shown) fill(this.#switch, make('span', { class: 'knob' }), shown);
+    this.#shared.hidden = !(state.isOnline && state.way === 'server');
     const told = describe(state, this.#options.device.name === 'phone' ? 'laptop' : 'phone');
     // Said again, it would be read again.
     if (this.#state.textContent !== told) fill(this.#state, told);
@@ -153,7 +167,7 @@ export class DevicePanel {
       head,
       this.#state,
       this.#trouble,
-      this.#torn,
+      this.#conflicts.element,
       this.#composer.element,
       this.#map.element,
       this.#sums.element,
@@ -186,7 +200,7 @@ export class DevicePanel {
     const rows = inOrder(after);
     this.#list.show(rows);
     this.#map.show(rows.flatMap(({ id, value }) => toPin(id, value)));
-    void this.#refreshConflict();
+    this.#conflicts.follow(rows);
     if (!before) return;
     const { arrived, changed, gone } = difference(before, after);
     const counts = { added: arrived.length, changed: changed.length, removed: gone.length };
@@ -204,39 +218,13 @@ export class DevicePanel {
     this.#open.follow(changed, gone);
   }
 
-  async #showConflict(): Promise<void> {
-    const torn = this.rows.find(({ value }) => value.conflicts > 0);
-    // While it is the same conflict, what is marked stays marked.
-    const key = torn ? `${torn.id} ${torn.value.rev} ${torn.value.conflicts}` : '';
-    if (this.#torn.dataset['key'] === key) return;
-    this.#torn.dataset['key'] = key;
-    if (!torn) return this.#endConflict();
-    const { device, store } = this.#options;
-    await showConflict(this.#torn, {
-      name: device.name,
-      title: device.title,
-      store,
-      id: torn.id,
-      onResolve: (resolution, how) => void this.#resolve(torn.id, resolution, how),
-    }).catch((error) => this.#fail(error));
-  }
-
-  /** What had the focus is gone: the note itself has it now. */
-  #endConflict(): void {
-    const id = this.#torn.querySelector('.torn')?.getAttribute('data-id');
-    const hasFocus = this.#torn.contains(document.activeElement);
-    fill(this.#torn);
-    if (hasFocus && id) this.#list.focus(id);
-  }
-
   async #resolve(id: string, resolution: Resolution, how: string): Promise<void> {
     await this.#try(async () => {
       const did = `${how} of ${quoted(titleOf(resolution.note.text))}`;
       const isDone = await this.act(did, () => this.store.resolve(id, resolution));
       if (isDone) return;
       this.#fail('One of the versions has changed meanwhile; these are the present ones.');
-      this.#torn.dataset['key'] = '';
-      await this.#refreshConflict();
+      await this.#conflicts.again();
     });
   }
 
@@ -249,7 +237,13 @@ export class DevicePanel {
       await this.act(what, () => this.store.add({ ...note, by: this.#options.device.title }, added));
       this.#composer.show(undefined);
       this.#map.draft = undefined;
+      this.#list.endUndo();
     });
+  }
+
+  #offerUndo({ id, title, whole }: DeletedNote): void {
+    const undo = () => this.act(`brought back ${quoted(title)}`, () => this.store.restore(id, whole));
+    this.#list.offerUndo(title, () => void this.#try(async () => void (await undo())));
   }
 
   /** A click on the map is for the note that is being written. */
@@ -273,7 +267,13 @@ export class DevicePanel {
   }
 
   #show(id: string): void {
-    void this.#try(() => this.#open.open(id));
+    this.#list.endUndo();
+    void this.#try(async () => {
+      await this.#open.open(id);
+      const versions = this.#conflicts.choose(id);
+      if (versions > 1)
+        this.#open.say(`This is one of its ${versions} versions: what becomes of them is chosen at the top.`);
+    });
   }
 
   /** A note is open, or undefined: `closed` is no longer. */
@@ -307,9 +307,9 @@ function describe({ state, way, waiting }: LinkState, other: string): string {
     waiting === undefined || waiting === 0 ? '' : `${waiting} ${waiting === 1 ? 'change waits' : 'changes wait'}`;
   switch (state) {
     case 'off':
-      return waits === '' ? 'Offline. All of this works.' : `Offline. ${waits} to be sent.`;
+      return waits === '' ? 'Disconnected. All of this works.' : `Disconnected. ${waits} to be sent.`;
     case 'alone':
-      return `No server, and the ${other} is offline. ${waits === '' ? 'Nothing waits' : waits}.`;
+      return `No server, and the ${other} is disconnected. ${waits === '' ? 'Nothing waits' : waits}.`;
     case 'failing':
       return `The ${way === 'server' ? 'server' : other} can’t be reached at the moment. ${waits}`.trim();
     case 'copying':

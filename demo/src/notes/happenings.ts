@@ -11,7 +11,7 @@ export class Happenings {
   #said: { readonly at: number; readonly sentence: string }[] = [];
 
   constructor() {
-    fill(this.#latest, 'Nothing yet: write a note, take a device offline, or make a conflict.');
+    fill(this.#latest, 'Nothing yet: write a note, disconnect a device, or make a conflict.');
     this.#earlier.hidden = true;
     this.element = make(
       'section',

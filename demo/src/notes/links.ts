@@ -1,5 +1,7 @@
 /** Which devices are online, and the replications that follow from it: documents in `_replicator`, which outlive the page. */
 import type { RequestLog } from '../data/request-log.ts';
+import { Again } from '../following/again.ts';
+import { type ServerReason, whyNotReached, whyNotRead } from '../following/server-reason.ts';
 import { isAtRest, KeptNumber, type Listed } from '../sync/line.ts';
 import {
   allJobIds,
@@ -28,24 +30,37 @@ export interface LinkState {
 const REPLICATOR = '/db/_replicator';
 const JSON_HEADERS = { Accept: 'application/json', 'Content-Type': 'application/json' };
 const PATIENCE_MS = 5_000;
+/** While the server answers it is asked this often, so that the devices notice soon when it has gone. */
+const EVERY_MS = 3_000;
+const MAX_MS = 60_000;
 const KEY = 'notes-offline';
 /** A document's state may be written at the moment in which it is deleted. */
 const ATTEMPTS = 5;
 
-/** Fires `change` when a device goes online or offline, in this tab or another one, and when the way changes. */
+/** Fires `change` when a device goes online or offline, in this tab or another one, and when the way or the reason for it changes. */
 export class Links extends EventTarget {
   /** Undefined before the server was first asked. */
   way: Way | undefined;
+  /** Why it is not the server's. */
+  reason: ServerReason | undefined;
+  /** Asks the server, and changes the way if it has come or gone. */
+  readonly again = new Again(() => this.#probe(), {
+    firstMs: EVERY_MS,
+    maxMs: MAX_MS,
+    restMs: EVERY_MS,
+    isWanted: () => !document.hidden,
+  });
   readonly #log: RequestLog;
+  readonly #onFailed: (error: unknown) => void;
   readonly #sentUpTo = new Map<DeviceName, KeptNumber>(
     devices.map(({ name }) => [name, new KeptNumber(`notes-sent-up-to/${name}`)]),
   );
 
-  #probing: Promise<void> | undefined;
-
-  constructor(log: RequestLog) {
+  /** `onFailed`: the replications of this browser can't be changed. */
+  constructor(log: RequestLog, onFailed: (error: unknown) => void) {
     super();
     this.#log = log;
+    this.#onFailed = onFailed;
     addEventListener('storage', ({ key }) => key === KEY && this.dispatchEvent(new Event('change')));
   }
 
@@ -66,20 +81,16 @@ export class Links extends EventTarget {
     this.dispatchEvent(new Event('change'));
   }
 
-  /** Asks the server, and changes the way if it has come or gone. */
-  probe(): Promise<void> {
-    this.#probing ??= this.#probe().finally(() => {
-      this.#probing = undefined;
-    });
-    return this.#probing;
-  }
-
-  async #probe(): Promise<void> {
-    const way = (await this.#hasServer()) ? 'server' : 'direct';
-    if (way === this.way) return;
+  async #probe(): Promise<boolean> {
+    const reason = await this.#whyNotServer();
+    const way = reason === undefined ? 'server' : 'direct';
+    if (way === this.way && JSON.stringify(reason) === JSON.stringify(this.reason)) return way === 'server';
+    const isNewWay = way !== this.way;
     this.way = way;
-    await this.apply();
+    this.reason = reason;
+    if (isNewWay) await this.apply().catch(this.#onFailed);
     this.dispatchEvent(new Event('change'));
+    return way === 'server';
   }
 
   /** Requests the replications that are wanted, and ends the others. Tabs take turns. */
@@ -126,18 +137,12 @@ export class Links extends EventTarget {
     return results.length + pending;
   }
 
-  /** Whether the server has the database, or makes it. With an admin, only the admin may make it. */
-  async #hasServer(): Promise<boolean> {
-    try {
-      // Not merely read: browsers write every 404 to the console.
-      if (this.way !== 'server') {
-        const made = await this.#ask(`${SERVER_PATH}?if-missing=true`, { method: 'PUT', signal: patience() }, 'quiet');
-        if (made.ok || made.status !== 401) return made.ok;
-      }
-      return (await this.#ask(SERVER_PATH, { signal: patience() }, 'quiet')).ok;
-    } catch {
-      return false;
-    }
+  /** Once it is there it is only read: browsers write every 404 to the console. */
+  #whyNotServer(): Promise<ServerReason | undefined> {
+    const why = this.way === 'server' ? whyNotRead : whyNotReached;
+    return why(SERVER_PATH.slice('/server/'.length), (query, init) =>
+      this.#ask(`${SERVER_PATH}${query}`, { ...init, signal: AbortSignal.timeout(PATIENCE_MS) }, 'quiet'),
+    );
   }
 
   async #present(): Promise<readonly { readonly id: string; readonly rev: string }[]> {
@@ -167,10 +172,6 @@ export class Links extends EventTarget {
   #ask(path: string, init: RequestInit, logging?: 'quiet'): Promise<Response> {
     return this.#log.fetch(path, { headers: JSON_HEADERS, ...init }, logging);
   }
-}
-
-function patience(): AbortSignal {
-  return AbortSignal.timeout(PATIENCE_MS);
 }
 
 function stateOf(sender: Listed | undefined, receiver: Listed | undefined): LinkState['state'] {

@@ -1,6 +1,6 @@
 /** The fields of a note, for a new one and for one that exists. */
 import { button, fill, icon, make } from '../elements/elements.ts';
-import { asPlace, formatPlace, kinds, localTime, type Note, type Place, parseTags } from './note.ts';
+import { asPlace, formatPlace, kinds, kindTitle, localTime, type Note, type Place, parseTags } from './note.ts';
 import type { PhotoChange } from './note-store.ts';
 import { drawPhoto, photosFromFile } from './photo.ts';
 
@@ -14,6 +14,8 @@ export interface FormOptions {
   readonly onTrouble: (reason: string) => void;
   /** Buttons beside the one that submits. */
   readonly others?: readonly HTMLElement[];
+  /** Below all of it. */
+  readonly foot?: HTMLElement;
 }
 
 const CAMERA =
@@ -40,7 +42,7 @@ export class NoteForm {
 
   constructor(options: FormOptions) {
     this.#options = options;
-    const { name, submitLabel, others = [] } = options;
+    const { name, submitLabel, others = [], foot } = options;
     this.#text = make('textarea', {
       id: `${name}-text`,
       rows: '2',
@@ -50,7 +52,10 @@ export class NoteForm {
       keydown: (event) => this.#onKey(event),
       paste: (event) => event instanceof ClipboardEvent && this.#take(event.clipboardData, event),
     });
-    const choices = kinds.map((kind) => make('option', { value: kind.name }, kind.title));
+    // A new note has what was chosen for it, and nothing else.
+    const choices = ['', ...kinds.map((kind) => kind.name)].map((kind) =>
+      make('option', { value: kind }, kindTitle(kind)),
+    );
     this.#kind = make('select', { id: `${name}-kind`, 'aria-label': 'Kind' }, ...choices);
     this.#tags = make('input', { id: `${name}-tags`, type: 'text', placeholder: 'river, birds', autocomplete: 'off' });
     this.#time = make('input', { id: `${name}-time`, type: 'datetime-local' });
@@ -62,6 +67,8 @@ export class NoteForm {
       'form',
       {
         class: 'note-form',
+        // Some browsers fill in after a reload what was there before.
+        autocomplete: 'off',
         submit: (event) => this.#onSubmit(event),
         dragover: (event) => event.preventDefault(),
         drop: (event) => event instanceof DragEvent && this.#take(event.dataTransfer, event),
@@ -69,6 +76,7 @@ export class NoteForm {
       make('div', { class: 'form-text' }, this.#text, this.#preview),
       this.#details,
       make('div', { class: 'form-controls' }, ...this.#photoButtons(), this.#kind, ...others, this.#submit),
+      foot,
     );
     this.#summarize();
   }
@@ -76,10 +84,10 @@ export class NoteForm {
   /** Undefined: an empty form, whose time is that of its submission. */
   show(note: Note | undefined, hasPhoto = false): void {
     this.#text.value = note?.text ?? '';
-    if (note && !kinds.some(({ name }) => name === note.kind)) {
-      this.#kind.append(make('option', { value: note.kind }, note.kind || 'No kind'));
+    if (note && ![...this.#kind.options].some(({ value }) => value === note.kind)) {
+      this.#kind.append(make('option', { value: note.kind }, note.kind));
     }
-    this.#kind.value = note?.kind ?? kinds[0]?.name ?? '';
+    this.#kind.value = note?.kind ?? '';
     this.#tags.value = note?.tags.join(', ') ?? '';
     this.#time.value = note?.time ?? '';
     this.#photos = 'keep';

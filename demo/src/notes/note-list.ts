@@ -1,10 +1,11 @@
 /** The notes of a device, the latest first, and the search in them. */
-import { button, fill, icon, icons, make } from '../elements/elements.ts';
+import { arrange, button, fill, icon, icons, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import type { Device } from './devices.ts';
 import type { ViewRow } from './live-rows.ts';
 import { asPlace, formatNoteTime, formatPlace, kindTitle, THUMBNAIL, titleOf } from './note.ts';
 import type { NoteStore } from './note-store.ts';
+import { quoted } from './sentences.ts';
 
 export interface ListHost {
   onOpen(id: string): void;
@@ -23,6 +24,7 @@ export class NoteList {
   readonly #list = make('ol', { class: 'notes-rows' });
   readonly #note = make('p', { class: 'hint', role: 'status' });
   readonly #only = make('p', { class: 'notes-only', hidden: true });
+  readonly #undo = make('div', { class: 'undo', hidden: true });
   readonly #items = new Map<string, { readonly text: string; readonly element: HTMLElement }>();
   #rows: readonly ViewRow[] = [];
   /** What the search found; undefined while nothing is searched. */
@@ -49,6 +51,7 @@ export class NoteList {
       { class: 'notes-list', 'aria-label': `Notes: ${title}` },
       make('div', { class: 'search notes-search' }, icon(icons.search), this.#search),
       this.#only,
+      this.#undo,
       this.#list,
       this.#note,
     );
@@ -69,6 +72,22 @@ export class NoteList {
     this.#only.hidden = ids === undefined;
     fill(this.#only, `${ids?.length ?? 0} notes of one place`, all);
     this.#render();
+  }
+
+  /** Says that a note was deleted, and offers to bring it back. It has the focus, but not its button: a second press must not be one of that. */
+  offerUndo(title: string, onUndo: () => void): void {
+    const undo = () => {
+      this.endUndo();
+      onUndo();
+    };
+    const text = make('p', { role: 'status', tabindex: '-1' }, `${quoted(title)} was deleted.`);
+    fill(this.#undo, text, button('Undo', undo, { class: 'undo-now', 'data-action': 'undo-delete' }));
+    this.#undo.hidden = false;
+    text.focus();
+  }
+
+  endUndo(): void {
+    this.#undo.hidden = true;
   }
 
   focus(id: string): void {
@@ -100,10 +119,13 @@ export class NoteList {
   #render(): void {
     const matching = this.#rows.filter(({ id }) => (this.#found?.has(id) ?? true) && (this.#place?.has(id) ?? true));
     const shown = matching.slice(0, SHOWN);
-    const focused = document.activeElement?.closest('.notes-rows li')?.getAttribute('data-id');
     const isFocusHere = this.#list.contains(document.activeElement);
-    fill(this.#list, ...shown.map((row) => this.#item(row)));
-    if (isFocusHere && focused) this.focus(focused);
+    const focused = isFocusHere ? document.activeElement?.closest('li')?.getAttribute('data-id') : undefined;
+    arrange(
+      this.#list,
+      shown.map((row) => this.#item(row)),
+    );
+    if (focused && !this.#list.contains(document.activeElement)) this.focus(focused);
     for (const id of this.#items.keys()) if (!this.#rows.some((row) => row.id === id)) this.#items.delete(id);
     fill(this.#note, this.#describe(matching.length, shown.length));
   }
@@ -133,7 +155,9 @@ export class NoteList {
     const picture = value.photo
       ? make('img', { class: 'thumb', src: address, alt: '', width: 44, height: 44 })
       : make('span', { class: 'thumb', 'aria-hidden': 'true' }, kind.slice(0, 1));
-    const about = [kind, formatNoteTime(key), place && formatPlace(place)].filter((part) => part !== undefined);
+    const about = [kind, formatNoteTime(String(key ?? '')), place && formatPlace(place)].filter(
+      (part) => part !== undefined,
+    );
     const open = make(
       'button',
       { type: 'button', class: 'note-row', click: () => this.#host.onOpen(id) },

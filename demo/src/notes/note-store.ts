@@ -1,5 +1,5 @@
 /** The database of one device: its notes, their photos, and the addresses of its live views. */
-import { RequestError, type StoredDocument } from '../data/database.ts';
+import { type Content, RequestError, type StoredDocument } from '../data/database.ts';
 import type { Logging, RequestLog } from '../data/request-log.ts';
 import { DESIGN, design, type ViewName } from './design.ts';
 import { contentOf, type Note, PHOTO, type Photo, THUMBNAIL, wordsOf } from './note.ts';
@@ -125,6 +125,19 @@ export class NoteStore {
     const query = new URLSearchParams({ rev });
     this.#deleted.add(id);
     return (await this.#write(`/${encodeURIComponent(id)}?${query}`, { method: 'DELETE' })) !== undefined;
+  }
+
+  /** The document with its files in it, without its revision: what `restore` takes. */
+  async whole(id: string, rev: string): Promise<Content> {
+    const query = new URLSearchParams({ rev, attachments: 'true' });
+    const { _rev, ...content } = await succeed(await this.#ask(`/${encodeURIComponent(id)}?${query}`, {}, 'quiet'));
+    return content;
+  }
+
+  /** Brings back a note that was deleted. Returns its new revision; undefined if somebody else did so already. */
+  restore(id: string, whole: Content): Promise<string | undefined> {
+    this.#deleted.delete(id);
+    return this.#write(`/${encodeURIComponent(id)}`, { method: 'PUT', body: JSON.stringify(whole) });
   }
 
   /** The first is the winner. */

@@ -1,8 +1,12 @@
 /** Field notes on two devices, each with a database of its own in this browser: what they share, and what happens while they are apart. */
 import type { RequestLog } from '../data/request-log.ts';
 import { coalesce } from '../elements/coalesce.ts';
-import { button, fill, make } from '../elements/elements.ts';
+import { button, type Child, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
+import type { Network } from '../following/network.ts';
+import { ServerPanel } from '../following/server-panel.ts';
+import { describeReason } from '../following/server-reason.ts';
+import { intro } from '../pages/intro.ts';
 import { RequestList } from '../pages/request-list.ts';
 import { DevicePanel, type News } from './device-panel.ts';
 import { type Device, type DeviceName, devices } from './devices.ts';
@@ -17,7 +21,6 @@ import { tornEdits } from './versions.ts';
 
 /** The state of replications has no feed. */
 const STATE_MS = 700;
-const PROBE_MS = 3_000;
 /** Between the steps of the conflict that is made on request, so that they can be followed. */
 const STEP_MS = 900;
 const ROUND_KEY = 'notes-round';
@@ -30,22 +33,23 @@ export class NotesPage {
   readonly #server: NoteStore;
   readonly #happenings = new Happenings();
   readonly #requests: RequestList;
-  readonly #way = make('p', { class: 'notes-way', role: 'status' });
+  readonly #way: ServerPanel;
   readonly #failure = make('p', { class: 'failure', role: 'alert' });
   readonly #tear = button('Make a conflict', () => void this.#work(() => this.#makeConflict()), {
     'data-action': 'tear',
   });
-  readonly #over = button('Start over', () => this.#askOver(), { 'data-action': 'start-over' });
-  readonly #question = make('span', { class: 'question', hidden: true, role: 'group' });
+  readonly #over = button('Start over …', () => this.#askOver(), { 'data-action': 'start-over' });
+  readonly #question = make('dialog', { 'aria-labelledby': 'start-over-title' });
   readonly #tabs = new Map<DeviceName, HTMLButtonElement>();
   readonly #refresh = coalesce(() => this.#readStates().catch(() => undefined));
-  #timers: ReturnType<typeof setInterval>[] = [];
+  #timer: ReturnType<typeof setInterval> | undefined;
   #hasBegun = false;
   #isDue = false;
 
-  constructor(log: RequestLog, connections: Connections) {
+  constructor(log: RequestLog, connections: Connections, network: Network) {
     this.#log = log;
-    this.#links = new Links(log);
+    this.#links = new Links(log, (error) => this.#fail(error));
+    this.#way = new ServerPanel(this.#links.again);
     this.#server = new NoteStore(SERVER_PATH, log);
     this.#requests = new RequestList(log);
     this.#panels = new Map(devices.map((device) => [device.name, this.#makePanel(device, connections)]));
@@ -53,28 +57,28 @@ export class NotesPage {
     this.#choose('phone');
     this.#links.addEventListener('change', () => this.#onLinks());
     log.addEventListener('request', () => this.#showRequestsSoon());
-    addEventListener('online', () => this.#isRunning && void this.#probe());
-    addEventListener('offline', () => this.#isRunning && void this.#probe());
+    // Also when the server is back: whoever notices it first.
+    network.addEventListener('change', () => void this.#links.again.now());
   }
 
   start(): void {
     for (const panel of this.#panels.values()) panel.start();
     this.#showRequestsSoon();
-    this.#timers = [
-      setInterval(() => void this.#refresh(), STATE_MS),
-      setInterval(() => document.hidden || void this.#probe(), PROBE_MS),
-    ];
+    this.#timer = setInterval(() => void this.#refresh(), STATE_MS);
+    this.#way.start();
     void this.#begin();
   }
 
   stop(): void {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#timers = [];
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#links.again.stop();
+    this.#way.stop();
     for (const panel of this.#panels.values()) panel.stop();
   }
 
   get #isRunning(): boolean {
-    return this.#timers.length > 0;
+    return this.#timer !== undefined;
   }
 
   #makePanel(device: Device, connections: Connections): DevicePanel {
@@ -91,7 +95,7 @@ export class NotesPage {
 
   #layOut(): HTMLElement {
     const lead =
-      'Two devices, each with a database of its own in this browser. Take one offline, write on both, and see that nothing is lost.';
+      'Two devices, each with a database of its own in this browser. Disconnect one, write on both, and see that nothing is lost.';
     const tabs = devices.map(({ name, title }) => {
       const tab = button('', () => this.#choose(name), { 'aria-pressed': 'false', 'data-tab': name });
       fill(tab, make('span', { class: 'dot' }), title);
@@ -104,9 +108,11 @@ export class NotesPage {
       make(
         'header',
         { class: 'notes-head' },
+        intro(),
         make('div', {}, make('h1', {}, 'Field notes'), make('p', { class: 'lead' }, lead)),
-        make('div', { class: 'actions' }, this.#tear, this.#over, this.#question),
+        make('div', { class: 'actions' }, this.#tear, this.#over),
       ),
+      this.#question,
       this.#failure,
       make('div', { class: 'device-tabs', role: 'group', 'aria-label': 'Device' }, ...tabs),
       make('div', { class: 'devices' }, ...[...this.#panels.values()].map(({ element }) => element)),
@@ -114,7 +120,7 @@ export class NotesPage {
         'aside',
         { class: 'notes-aside', 'aria-label': 'What happens' },
         this.#happenings.element,
-        this.#way,
+        make('div', { class: 'notes-way' }, this.#way.element),
         make('section', { class: 'notes-requests' }, make('h2', {}, 'Requests'), this.#requests.element),
       ),
     );
@@ -123,8 +129,8 @@ export class NotesPage {
   async #switch({ name, title }: Device, isOnline: boolean): Promise<void> {
     await this.#links.set([name], isOnline);
     const device = title.toLowerCase();
-    const offline = `The ${device} is offline. What it writes stays on it, and is sent later.`;
-    this.#happenings.tell(isOnline ? `The ${device} is online again.` : offline);
+    const disconnected = `The ${device} is disconnected. What it writes stays on it, and is sent later.`;
+    this.#happenings.tell(isOnline ? `The ${device} is connected again.` : disconnected);
   }
 
   /** On a narrow screen one device shows at a time. */
@@ -137,7 +143,9 @@ export class NotesPage {
     try {
       const stores = [...this.#panels.values()].map(({ store }) => store);
       for (const store of stores) await store.prepare();
-      await this.#probe();
+      // The page was left meanwhile.
+      if (!this.#isRunning) return;
+      await this.#links.again.start();
       const isNew = !this.#hasBegun && stores.every((store) => store.isNew);
       if (isNew && !(await this.#serverHasNotes())) await this.#addSamples();
       this.#hasBegun = true;
@@ -160,14 +168,25 @@ export class NotesPage {
     });
   }
 
-  async #probe(): Promise<void> {
-    await this.#links.probe().catch((error) => this.#fail(error));
-  }
-
   #onLinks(): void {
-    fill(this.#way, ...wayText(this.#links.way));
+    this.#way.say(...this.#wayText());
     this.element.dataset['way'] = this.#links.way ?? '';
     void this.#refresh();
+  }
+
+  #wayText(): readonly Child[] {
+    const { way, reason } = this.#links;
+    const { address } = this.#log.server;
+    if (way === undefined) return [];
+    if (reason)
+      return [
+        `${describeReason(reason, address)} Until then the devices sync directly with each other, and everything works.`,
+      ];
+    return [
+      `The server${address === undefined ? '' : ` at ${address}`} answers, and the devices sync through its database `,
+      make('code', {}, 'settee-notes'),
+      '. Everybody who uses that server sees these notes, and can change and delete them. Stop it, and the devices sync directly.',
+    ];
   }
 
   async #readStates(): Promise<void> {
@@ -207,11 +226,11 @@ export class NotesPage {
     if (!phone || !laptop) return;
     const others = new Map(laptop.rows.map((row) => [row.id, row.value]));
     const row = phone.rows.find(({ id, value }) => value.conflicts === 0 && others.get(id)?.rev === value.rev);
-    if (!row) throw new Error('There is no note that is the same on both devices. Write one while both are online.');
+    if (!row) throw new Error('There is no note that is the same on both devices. Write one while both are connected.');
     // The conflict will show at the top of each device.
     this.element.querySelector('.devices')?.scrollTo({ top: 0 });
     await this.#links.set(['phone', 'laptop'], false);
-    this.#happenings.tell('Both devices went offline. From here on neither knows what the other does.');
+    this.#happenings.tell('Both devices were disconnected. From here on neither knows what the other does.');
     const round = Number(localStorage.getItem(ROUND_KEY) ?? '0');
     localStorage.setItem(ROUND_KEY, String(round + 1));
     for (const [index, panel] of [phone, laptop].entries()) {
@@ -226,25 +245,35 @@ export class NotesPage {
     }
     await pause(STEP_MS);
     await this.#links.set(['phone', 'laptop'], true);
-    this.#happenings.tell('Both devices are online again. Each sends what the other lacks.');
+    this.#happenings.tell('Both devices are connected again. Each sends what the other lacks.');
   }
 
   #askOver(): void {
-    this.#question.hidden = false;
-    const end = () => {
-      this.#question.hidden = true;
-      this.#over.hidden = false;
-      this.#over.focus();
-    };
+    const end = () => this.#question.close();
     const yes = () => {
       end();
       void this.#work(() => this.#startOver());
     };
-    const where = this.#links.way === 'server' ? 'on both devices and the server' : 'on both devices';
-    const sure = button(`Delete all notes ${where}`, yes, { class: 'danger', 'data-action': 'really-start-over' });
-    this.#over.hidden = true;
-    fill(this.#question, sure, button('Keep them', end));
-    sure.focus();
+    const sure = button('Delete all notes', yes, { class: 'danger solid', 'data-action': 'really-start-over' });
+    fill(
+      this.#question,
+      make('h2', { id: 'start-over-title' }, 'Start over?'),
+      make('p', {}, this.#whatIsDeleted()),
+      make('div', { class: 'actions' }, sure, button('Keep them', end, { autofocus: true })),
+    );
+    this.#question.showModal();
+  }
+
+  #whatIsDeleted(): string {
+    const { way, reason } = this.#links;
+    const again = 'They can’t be brought back. Six sample notes take their place.';
+    if (way === 'server') {
+      return `All notes are deleted: on both devices, and at the server, which shares them with everybody who uses it. So the notes that others wrote are deleted, too. ${again}`;
+    }
+    const isAway = reason?.kind === 'unreachable' || reason?.kind === 'offline';
+    const later =
+      'The server is away. When it is back it deletes those that came from there, for everybody who uses it.';
+    return `All notes on both devices are deleted. ${isAway ? `${later} ` : ''}${again}`;
   }
 
   async #startOver(): Promise<void> {
@@ -284,19 +313,6 @@ export class NotesPage {
       this.#requests.refresh();
     });
   }
-}
-
-function wayText(way: 'server' | 'direct' | undefined): readonly (string | Node)[] {
-  if (way === undefined) return [];
-  if (way === 'direct')
-    return [
-      'No server answers, so the two devices sync directly with each other. Everything works, the search and the plots, too.',
-    ];
-  return [
-    'The Node server answers, and the devices sync through its database ',
-    make('code', {}, 'settee-notes'),
-    '. Stop it, and they sync directly.',
-  ];
 }
 
 function pause(ms: number): Promise<void> {

@@ -1,4 +1,5 @@
 /** A note in place of the list: its photo and its fields, to be changed or deleted. */
+import type { Content } from '../data/database.ts';
 import { button, fill, icon, icons, make } from '../elements/elements.ts';
 import type { Device } from './devices.ts';
 import type { ViewRow } from './live-rows.ts';
@@ -14,6 +15,14 @@ export interface OpenNoteHost {
   onOpened(id: string): void;
   onClosed(id: string): void;
   onPlace(place: Place | undefined): void;
+  /** It is closed. `whole`: what brings it back. */
+  onDeleted(note: DeletedNote): void;
+}
+
+export interface DeletedNote {
+  readonly id: string;
+  readonly title: string;
+  readonly whole: Content;
 }
 
 /** `version`: as it was when it was opened. */
@@ -55,6 +64,11 @@ export class OpenNote {
     this.element.hidden = true;
     fill(this.element);
     this.#host.onClosed(id);
+  }
+
+  /** Says something about the open note. */
+  say(text: string): void {
+    fill(this.#message, text);
   }
 
   /** What has changed on this device, perhaps by its replications. */
@@ -130,10 +144,15 @@ export class OpenNote {
   async #remove(): Promise<void> {
     const opened = this.#opened;
     if (!opened) return;
-    const did = `deleted ${quoted(titleOf(opened.version.note.text))}`;
-    const isDone = await this.#host.act(did, () => this.#store.remove(opened.id, opened.version.rev));
-    if (isDone) this.close();
-    else fill(this.#message, 'It has changed meanwhile, and was not deleted. Open it again to see how.');
+    const { id, version } = opened;
+    const title = titleOf(version.note.text);
+    // With its photo, which can't be read any more once the note is deleted.
+    const whole = await this.#store.whole(id, version.rev);
+    const isDone = await this.#host.act(`deleted ${quoted(title)}`, () => this.#store.remove(id, version.rev));
+    if (isDone) {
+      this.close();
+      this.#host.onDeleted({ id, title, whole });
+    } else fill(this.#message, 'It has changed meanwhile, and was not deleted. Open it again to see how.');
   }
 
   #try(work: () => Promise<void>): void {

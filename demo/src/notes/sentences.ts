@@ -16,8 +16,8 @@ export function describeRequests(requests: readonly Counted[]): string {
 }
 
 /** `The phone stored the note: 1 PUT, 3 ms, offline.` */
-export function sentence(subject: string, did: string, requests: readonly Counted[], isOnline: boolean): string {
-  return `The ${subject.toLowerCase()} ${did}: ${describeRequests(requests)}, ${isOnline ? 'online' : 'offline'}.`;
+export function sentence(subject: string, did: string, requests: readonly Counted[], isConnected: boolean): string {
+  return `The ${subject.toLowerCase()} ${did}: ${describeRequests(requests)}, ${isConnected ? 'connected' : 'disconnected'}.`;
 }
 
 /** The beginning of a text, in quotes. */

@@ -41,7 +41,7 @@ export class AppBar {
       make('a', { class: 'brand', href: '#/', 'aria-label': 'Settee demo, start' }, icon(icons.sofa), 'Settee'),
       make('nav', { 'aria-label': 'Databases' }, ...this.#links.values()),
       make('div', { class: 'marks-of-state' }, this.#live, this.#network),
-      furtherMenu(),
+      furtherMenu(network),
       this.#update,
     );
     connections.addEventListener('change', () => this.#showLive());

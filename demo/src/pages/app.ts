@@ -23,14 +23,14 @@ interface Page {
 
 export class App {
   readonly #connections = new Connections();
-  readonly #network = new Network();
+  readonly #log = new RequestLog();
+  readonly #network = new Network(this.#log.server);
   readonly bar = new AppBar(this.#connections, this.#network);
   readonly #main = make('main', { id: 'main' });
-  readonly #log = new RequestLog();
   readonly #datasetPages = new Map<Dataset, DatasetPage>();
   #browserPage: BrowserPage | undefined;
-  readonly #notesPage = new NotesPage(this.#log, this.#connections);
-  readonly #syncPage = new SyncPage(this.#log, this.#connections);
+  readonly #notesPage = new NotesPage(this.#log, this.#connections, this.#network);
+  readonly #syncPage = new SyncPage(this.#log, this.#connections, this.#network);
   #page: Page | undefined;
 
   /** Shows itself while the database is opened. */
@@ -69,6 +69,7 @@ export class App {
 
   /** All of them, since documents counted in one tab show in the head of every other, whatever page it shows. */
   #makePages(settee: Settee): void {
+    const [log, connections, network] = [this.#log, this.#connections, this.#network];
     const databases = datasets.map(({ name }) => new Database(name, this.#log));
     const browserPage = new BrowserPage(settee, this.#log, this.#network);
     this.#browserPage = browserPage;
@@ -79,7 +80,7 @@ export class App {
         this.bar.setCount(dataset.name, documents);
         browserPage.setCount(dataset.name, documents);
       };
-      const page = new DatasetPage(dataset, database, this.#log, this.#connections, { onCount });
+      const page = new DatasetPage(dataset, database, { log, connections, network, onCount });
       this.#datasetPages.set(dataset, page);
     }
     const watch = new DatabaseWatch(databases, this.#connections, {

@@ -1,6 +1,6 @@
 /** What this browser does for the database: which tab owns it, how large it is, and how to delete it. */
 import type { Settee, SetteeStatus } from 'settee';
-import { Database, databaseNames, RequestError } from '../data/database.ts';
+import { Database, type DatabaseInfo, databaseNames, RequestError } from '../data/database.ts';
 import type { RequestLog } from '../data/request-log.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, type Child, fill, make } from '../elements/elements.ts';
@@ -48,6 +48,8 @@ export class BrowserPage {
   readonly #log: RequestLog;
   readonly #network: Network;
   readonly #databases = new Map<string, Database>();
+  /** How many design documents each database has, and after which change that was counted. */
+  readonly #designs = new Map<string, { readonly updateSeq: number; readonly count: number }>();
   /** The number of documents of each existing database that the page counts. */
   readonly #counts = new Map<string, number>();
   readonly #cards = make('div', { class: 'cards' });
@@ -80,7 +82,12 @@ export class BrowserPage {
       this.#cards,
       make('h2', {}, 'Databases'),
       this.#table.element,
-      make('p', { class: 'further' }, ...furtherLinks()),
+      make(
+        'p',
+        { class: 'hint' },
+        'Documents are counted without the design documents, which define the views of these pages. The administration page, and the files of an export, have those, too.',
+      ),
+      make('p', { class: 'further' }, ...furtherLinks(network)),
       make(
         'p',
         { class: 'hint' },
@@ -135,7 +142,17 @@ export class BrowserPage {
     this.#databases.set(name, database);
     const isKnown = COUNTED.includes(name) ? this.#counts.has(name) : isThere;
     const info = isKnown ? await database.info().catch(undefinedIfMissing) : undefined;
-    return { database, info, documents: this.#counts.get(name) ?? info?.documents ?? 0 };
+    if (!info) return { database, info, documents: 0 };
+    return { database, info, documents: this.#counts.get(name) ?? (await this.#countOf(database, info)) };
+  }
+
+  /** Without design documents, which are counted anew when the database has changed. */
+  async #countOf(database: Database, { updateSeq, documents }: DatabaseInfo): Promise<number> {
+    const known = this.#designs.get(database.name);
+    const count =
+      known?.updateSeq === updateSeq ? known.count : ((await database.countDesigns().catch(undefinedIfMissing)) ?? 0);
+    this.#designs.set(database.name, { updateSeq, count });
+    return Math.max(0, documents - count);
   }
 
   readonly #refreshNow = (): void => void this.refresh();

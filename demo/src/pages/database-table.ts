@@ -83,7 +83,7 @@ export class DatabaseTable {
 
   #actions({ database, info, documents }: DatabaseEntry): readonly (HTMLElement | undefined)[] {
     const { name } = database;
-    const transfer = this.#transfers.get(name) ?? new TransferButtons(this.#settee, name);
+    const transfer = this.#transfers.get(name) ?? new TransferButtons(this.#settee, database);
     this.#transfers.set(name, transfer);
     transfer.isThere = info !== undefined;
     const attributes = { class: 'danger', 'data-action': `delete-${name}` };

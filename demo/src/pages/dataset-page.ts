@@ -8,6 +8,7 @@ import { fill, make } from '../elements/elements.ts';
 import { formatCount } from '../elements/format.ts';
 import { type Change, Changes } from '../following/changes.ts';
 import type { Connections } from '../following/connections.ts';
+import type { Network } from '../following/network.ts';
 import { DocumentList } from '../list/document-list.ts';
 import { LoadPanel } from '../list/load-panel.ts';
 import { hashOf } from '../routes.ts';
@@ -18,6 +19,9 @@ const MANY = 10;
 const FILLING_MS = 1000;
 
 export interface DatasetHost {
+  readonly log: RequestLog;
+  readonly connections: Connections;
+  readonly network: Network;
   /** How many documents there are now; undefined: no database. */
   onCount(documents: number | undefined): void;
 }
@@ -48,12 +52,13 @@ export class DatasetPage {
   /** What another tab loads: when it last wrote, and how many documents it has written by now. */
   #filling = { at: Number.NEGATIVE_INFINITY, documents: 0 };
 
-  constructor(dataset: Dataset, database: Database, log: RequestLog, connections: Connections, host: DatasetHost) {
+  constructor(dataset: Dataset, database: Database, host: DatasetHost) {
+    const { log, connections, network } = host;
     this.#dataset = dataset;
     this.#database = database;
     this.#log = log;
     this.#host = host;
-    this.#overview = new Overview(dataset);
+    this.#overview = new Overview(dataset, network);
     this.#list = new DocumentList(dataset, this.#database, connections, {
       onQuery: (query) => history.replaceState(null, '', hashOf(dataset, this.#document?.id, query)),
       onShown: (places, isSearch) => this.#showPlaces(places, isSearch),
@@ -226,7 +231,10 @@ export class DatasetPage {
     if (!this.#isMapStale || this.#document || !this.#isFollowing) return;
     this.#isMapStale = false;
     this.#overview
-      .lightAll(() => this.#database.squares())
+      .lightAll(
+        () => this.#database.squares(),
+        () => this.#database.mapIndexing(),
+      )
       .catch(() => {
         this.#isMapStale = true;
       });

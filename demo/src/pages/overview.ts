@@ -1,13 +1,18 @@
 /** Takes the place of a document while none is chosen: the world, lit where there are documents. */
+
+import type { Indexing } from '../data/database.ts';
 import { type Dataset, type Place, placeOf } from '../data/datasets.ts';
 import { fill, make } from '../elements/elements.ts';
-import { formatCount } from '../elements/format.ts';
+import { formatCount, formatShare } from '../elements/format.ts';
 import { WorldMap } from '../elements/world-map.ts';
 import type { Change } from '../following/changes.ts';
+import type { Network } from '../following/network.ts';
 import { furtherLinks } from './further.ts';
 
 /** What takes no time is not told. */
 const NOTICE_MS = 400;
+/** How often the progress of a longer count is asked for. */
+const PROGRESS_MS = 300;
 
 export class Overview {
   readonly element: HTMLElement;
@@ -20,7 +25,7 @@ export class Overview {
   #meanwhile: Place[] | undefined;
   readonly #news = make('p', { class: 'overview-news', role: 'status' });
 
-  constructor(dataset: Dataset) {
+  constructor(dataset: Dataset, network: Network) {
     this.#dataset = dataset;
     const caption = make('p', { class: 'overview-count' }, this.#count, this.#what, this.#found);
     this.element = make(
@@ -34,7 +39,7 @@ export class Overview {
         make('code', {}, "fetch('/db/…')"),
         '. A worker answers from storage on this device: in every tab, online and offline, with no server behind it.',
       ),
-      make('p', { class: 'further' }, ...furtherLinks()),
+      make('p', { class: 'further' }, ...furtherLinks(network)),
       this.#map.element,
       make('div', { class: 'overview-caption' }, caption, this.#news),
     );
@@ -46,17 +51,40 @@ export class Overview {
     this.#what.textContent = ` ${documents === 1 ? singular : plural} in this browser`;
   }
 
-  /** Lights the squares that have documents, as soon as they are read, and what was lit meanwhile. */
-  async lightAll(read: () => Promise<readonly number[]>): Promise<void> {
+  /**
+   * Lights the squares that have documents, as soon as they are read, and what was lit meanwhile. The first time, the view's index is made of all
+   * documents: `progress` says how far that is.
+   */
+  async lightAll(read: () => Promise<readonly number[]>, progress: () => Promise<Indexing | undefined>): Promise<void> {
     const meanwhile: Place[] = [];
     this.#meanwhile = meanwhile;
-    // The first time, the view's index is made of all documents.
-    const notice = setTimeout(() => this.#say('Counting what the map shows …'), NOTICE_MS);
-    const squares = await read().finally(() => clearTimeout(notice));
+    const counting = new AbortController();
+    const notice = setTimeout(() => void this.#showCounting(progress, counting.signal), NOTICE_MS);
+    const squares = await read().finally(() => {
+      clearTimeout(notice);
+      counting.abort();
+    });
     if (this.#meanwhile !== meanwhile) return;
     this.#meanwhile = undefined;
     this.#map.lightOnly(squares);
     this.#map.light(meanwhile);
+  }
+
+  /** Says how far the count of what the map shows is, until `signal` ends it. */
+  async #showCounting(progress: () => Promise<Indexing | undefined>, signal: AbortSignal): Promise<void> {
+    const bar = make('progress', { max: 1, 'aria-label': 'Counting what the map shows' });
+    const share = make('span', {}, '');
+    const counting = make('span', { class: 'counting' }, 'Counting what the map shows ', share, bar);
+    fill(this.#news, counting);
+    while (!signal.aborted) {
+      const now = await progress().catch(() => undefined);
+      if (now && now.total > 0) {
+        bar.value = now.done / now.total;
+        fill(share, `· ${formatCount(now.done)} of ${formatCount(now.total)}, ${formatShare(now.done, now.total)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, PROGRESS_MS));
+    }
+    counting.remove();
   }
 
   /** There are no documents. */

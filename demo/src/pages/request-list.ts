@@ -27,7 +27,7 @@ export class RequestList {
       this.#lines.delete(entry);
     }
     for (const entry of entries.filter((one) => !this.#lines.has(one)).reverse()) {
-      const line = make('li', {}, ...requestLine(entry), copyButtons(entry));
+      const line = make('li', {}, ...requestLine(entry), copyButtons(entry, this.#log));
       this.#lines.set(entry, line);
       this.element.prepend(line);
     }
@@ -49,14 +49,14 @@ export function requestLine(entry: Entry): readonly Node[] {
   ];
 }
 
-function copyButtons(entry: Entry): HTMLElement | false {
+function copyButtons(entry: Entry, { server }: RequestLog): HTMLElement | false {
   if (!('sent' in entry)) return false;
   const { sent } = entry;
   return make(
     'span',
     { class: 'copies' },
     copyButton('fetch', () => asFetch(sent)),
-    copyButton('curl', () => asCurl(sent, location.origin)),
+    copyButton('curl', () => asCurl(sent, { origin: location.origin, server: server.address })),
   );
 }
 

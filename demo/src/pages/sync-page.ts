@@ -1,33 +1,37 @@
 /** Two windows on one list: this browser's database, and the server's. Replication keeps them the same while there is a connection between them. */
 
-import { RequestError } from '../data/database.ts';
 import type { RequestLog } from '../data/request-log.ts';
 import { coalesce } from '../elements/coalesce.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import { formatCount, formatTime, formatWait } from '../elements/format.ts';
+import { Again } from '../following/again.ts';
 import type { Connections } from '../following/connections.ts';
+import type { Network } from '../following/network.ts';
+import { ServerPanel } from '../following/server-panel.ts';
+import { describeReason, type ServerReason } from '../following/server-reason.ts';
 import { ConflictMaker } from '../sync/conflict-maker.ts';
 import { Line, type LineState, type PeerOutage } from '../sync/line.ts';
 import { ListPanel } from '../sync/list-panel.ts';
 import { PackingList } from '../sync/packing-list.ts';
+import { StartPanel } from '../sync/start-panel.ts';
 
 const LOCAL = 'packing';
 /** The path at which the demo's own server passes requests on. */
 const REMOTE = '/server/settee-demo';
 /** The state of replications has no feed. */
 const EVERY_MS = 700;
-/** If the server did not answer when the page opened, it is tried again. */
-const BEGIN_AGAIN_MS = 3_000;
+/** If the server did not answer when the page opened, it is tried again after waits that grow. */
+const AGAIN = { firstMs: 3_000, maxMs: 60_000 } as const;
 
 const SWITCH: Readonly<Record<LineState['state'], string>> = {
-  off: 'Offline',
+  off: 'Disconnected',
   copying: 'Connected',
   resting: 'Connected',
   failing: 'Waiting',
 };
 
 const STATES: Readonly<Record<LineState['state'], string>> = {
-  off: 'Offline: each side goes its own way',
+  off: 'Disconnected: each side goes its own way',
   copying: 'Copying …',
   resting: 'In sync',
   failing: 'The server can’t be reached',
@@ -52,10 +56,15 @@ export class SyncPage {
   #isOn = false;
   #isBusy = false;
   #hasBegun = false;
-  #beganAt = 0;
+  readonly #log: RequestLog;
+  readonly #beginning = new Again(() => this.#begin(), AGAIN);
+  readonly #server: ServerPanel;
+  readonly #start: StartPanel;
+  #reason: ServerReason | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(log: RequestLog, connections: Connections) {
+  constructor(log: RequestLog, connections: Connections, network: Network) {
+    this.#log = log;
     this.#here = new PackingList(`/db/${LOCAL}`, log);
     this.#there = new PackingList(REMOTE, log);
     this.#line = new Line(LOCAL, `${location.origin}${REMOTE}`, log);
@@ -66,21 +75,28 @@ export class SyncPage {
       panel('here', 'This browser', `/db/${LOCAL}`, this.#here),
       panel('there', 'The server', '/settee-demo', this.#there),
     ];
+    this.#server = new ServerPanel(this.#beginning);
+    this.#start = new StartPanel(this.#there, {
+      isEmpty: () => this.#panels[0]?.isEmpty === true,
+      begin: () => this.#beginHere(),
+      onMade: () => void this.#beginning.now(),
+      address: () => log.server.address,
+    });
+    network.addEventListener('change', () => this.#onNetwork(network));
+    this.element = this.#layOut();
+  }
+
+  #layOut(): HTMLElement {
     const [here, there] = this.#panels;
-    this.element = make(
+    const lead =
+      'Replication keeps the list in this browser and the one on the server the same, in both directions. Switch it off, change things on both sides, and switch it on again. Everybody who uses the server shares its list.';
+    return make(
       'div',
-      { class: 'sync' },
-      make(
-        'header',
-        {},
-        make('h1', {}, 'One list, two databases'),
-        make(
-          'p',
-          { class: 'lead' },
-          'Replication keeps the list in this browser and the one on the server the same, in both directions. Switch it off, change things on both sides, and switch it on again.',
-        ),
-      ),
+      // Until something is known against it.
+      { class: 'sync', 'data-begun': true },
+      make('header', {}, make('h1', {}, 'One list, two databases'), make('p', { class: 'lead' }, lead)),
       this.#failure,
+      make('div', { class: 'not-begun' }, this.#server.element, this.#start.element),
       make(
         'div',
         { class: 'windows' },
@@ -105,34 +121,59 @@ export class SyncPage {
     for (const panel of this.#panels) panel.start();
     void this.#refresh();
     this.#timer = setInterval(() => void this.#refresh(), EVERY_MS);
+    this.#server.start();
+    if (!this.#hasBegun) void this.#beginning.start();
   }
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#server.stop();
+    this.#beginning.stop();
     for (const panel of this.#panels) panel.stop();
   }
 
-  /** The first visit connects both. If the server is not there, as in a demo that runs alone, it says so. */
-  async #begin(): Promise<void> {
-    if (this.#hasBegun || Date.now() - this.#beganAt < BEGIN_AGAIN_MS) return;
-    this.#beganAt = Date.now();
-    try {
-      await this.#there.create();
-      await this.#here.create();
+  /** The first visit connects both, as soon as the server has its database. Resolves to whether it has. */
+  async #begin(): Promise<boolean> {
+    await this.#here.create();
+    this.#reason = await this.#there.reach();
+    if (this.#reason === undefined) {
       if (await this.#line.isNew()) {
         const [here, there] = await Promise.all([this.#here.items(), this.#there.items()]);
         if (here.length + there.length === 0) await this.#here.addFirstItems();
         await this.#line.connect();
       }
       this.#hasBegun = true;
-      fill(this.#failure);
-    } catch (error) {
-      fill(this.#failure, ...whyNotBegun(error));
     }
+    this.#showReason();
+    await this.#refresh();
+    return this.#hasBegun;
+  }
+
+  #showReason(): void {
+    const reason = this.#reason;
+    this.element.toggleAttribute('data-begun', reason === undefined);
+    this.#start.show(reason);
+    const { address } = this.#log.server;
+    const goesOn = 'As soon as it can be reached, this page connects the two lists by itself.';
+    this.#server.say(reason ? `${describeReason(reason, address)} ${goesOn}` : '');
+  }
+
+  /** Without the server; what is written is copied to it later. */
+  async #beginHere(): Promise<void> {
+    await this.#here.addFirstItems();
+    await this.#panels[0]?.refresh();
+    this.#showReason();
+  }
+
+  /** Where the page asks for the server anyway, the others need not wait until it is their turn. */
+  #onNetwork({ state }: Network): void {
+    if (state !== 'reached') return;
+    if (!this.#hasBegun) void this.#beginning.now();
+    for (const panel of this.#panels) panel.now();
   }
 
   async #read(): Promise<void> {
-    await this.#begin();
+    if (this.#reason) this.#start.show(this.#reason);
     this.#show(await this.#line.state());
   }
 
@@ -146,7 +187,7 @@ export class SyncPage {
     fill(this.#pending, pending === undefined ? '' : PENDING[state](pending));
     this.#again.hidden = trouble?.nextAttempt === undefined;
     fill(this.#figures, isOn ? `${formatCount(sent)} sent · ${formatCount(received)} received` : '');
-    this.#tear.disabled = this.#isBusy || state === 'failing';
+    this.#tear.disabled = this.#isBusy || state === 'failing' || !this.#hasBegun;
     this.#switch.disabled = this.#isBusy;
     this.#again.disabled = this.#isBusy;
   }
@@ -160,6 +201,7 @@ export class SyncPage {
     return this.#work(async () => {
       await this.#line.disconnect();
       await this.#line.connect();
+      for (const panel of this.#panels) panel.now();
     });
   }
 
@@ -239,15 +281,4 @@ function reasonOf(error: unknown): string {
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
-}
-
-/** What prevents the first connection, and what to do about it. */
-function whyNotBegun(error: unknown): readonly (string | Node)[] {
-  if (!(error instanceof RequestError) || error.status !== 401) {
-    return ['The database server does not answer. Start it with npm start, which also serves this page.'];
-  }
-  return [
-    'The server has an admin, and only an admin may create the database settee-demo there. As soon as it exists, this page continues by itself: ',
-    make('code', {}, 'curl -u ADMIN -X PUT http://127.0.0.1:5984/settee-demo'),
-  ];
 }

@@ -1,6 +1,7 @@
 /** A database as a file, and back: gzipped JSON lines, the format that `settee import` and `settee export` also use. */
 import type { Settee } from 'settee';
 import { exportDatabase, importDatabase, type RefusedLine } from 'settee/transfer';
+import type { Database } from '../data/database.ts';
 import { button, fill, make } from '../elements/elements.ts';
 import { formatBytes, formatCount, formatDocuments } from '../elements/format.ts';
 
@@ -15,6 +16,7 @@ export class TransferButtons {
   readonly element = make('div', { class: 'transfer' });
   readonly #settee: Settee;
   readonly #name: string;
+  readonly #database: Database;
   readonly #choice = make('input', {
     type: 'file',
     accept: '.jsonl,.gz,.json',
@@ -27,9 +29,10 @@ export class TransferButtons {
   /** The result of the last transfer. */
   #told = '';
 
-  constructor(settee: Settee, name: string) {
+  constructor(settee: Settee, database: Database) {
     this.#settee = settee;
-    this.#name = name;
+    this.#database = database;
+    this.#name = database.name;
     this.#showButtons();
   }
 
@@ -71,13 +74,14 @@ export class TransferButtons {
       });
       const file = await new Response(lines.pipeThrough(new CompressionStream('gzip'))).blob();
       save(file, `${this.#name}.jsonl.gz`);
-      return `${formatDocuments(count)}, ${formatBytes(file.size)}`;
+      return `${describe(count, await this.#database.countDesigns())}, ${formatBytes(file.size)}`;
     });
   }
 
   #import(file: File): Promise<void> {
     return this.#run(async (signal, show) => {
       let first: RefusedLine | undefined;
+      const before = this.#isThere ? await this.#database.countDesigns() : 0;
       const { written, refused } = await importDatabase(this.#settee.fetch, this.#path, file, {
         signal,
         onRefused: (refusal) => {
@@ -85,7 +89,7 @@ export class TransferButtons {
         },
         onProgress: ({ written, bytes, total }) => show(written, bytes, total),
       });
-      if (first === undefined) return formatDocuments(written);
+      if (first === undefined) return describe(written, (await this.#database.countDesigns()) - before);
       return `${formatCount(written)} written, ${formatCount(refused)} refused; line ${first.line}: ${first.reason}`;
     });
   }
@@ -117,6 +121,13 @@ export class TransferButtons {
   get #path(): string {
     return `/db/${encodeURIComponent(this.#name)}`;
   }
+}
+
+/** As the page counts everywhere: design documents, which define views, are counted by themselves. */
+function describe(all: number, designs: number): string {
+  if (designs <= 0) return formatDocuments(all);
+  const documents = formatDocuments(all - designs);
+  return `${documents} and ${designs} design ${designs === 1 ? 'document' : 'documents'}`;
 }
 
 function save(file: Blob, name: string): void {

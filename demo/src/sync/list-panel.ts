@@ -1,6 +1,6 @@
 /** One of the two lists, in its own window. It shows every change of its database, including those that others make. */
 import { coalesce } from '../elements/coalesce.ts';
-import { button, fill, make } from '../elements/elements.ts';
+import { arrange, button, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
 import { Feed } from '../following/feed.ts';
 import type { Item, PackingList, Version } from './packing-list.ts';
@@ -11,6 +11,12 @@ export interface PanelOptions {
   readonly where: string;
   readonly list: PackingList;
   readonly connections: Connections;
+}
+
+/** What was typed for an item that somebody else changed, or removed, meanwhile. */
+interface Refused {
+  readonly text: string;
+  readonly isPacked: boolean;
 }
 
 export class ListPanel {
@@ -26,7 +32,14 @@ export class ListPanel {
     placeholder: 'Something to pack',
     'aria-label': 'New item',
   });
-  #shown: ReadonlyMap<string, string> | undefined;
+  /** How many items were read; undefined: none yet. */
+  #count: number | undefined;
+  /** What each row shows, of what revisions. */
+  readonly #shownIn = new WeakMap<Element, string>();
+  /** Edits that are not stored, by the ids of their items. */
+  readonly #refused = new Map<string, Refused>();
+  /** The item that was removed here last, where it can be brought back. */
+  #removed: Item | undefined;
 
   constructor({ name, title, where, list, connections }: PanelOptions) {
     this.#list = list;
@@ -60,53 +73,143 @@ export class ListPanel {
 
   stop(): void {
     this.#feed.close();
-    this.#shown = undefined;
+    this.#removed = undefined;
+    this.#count = undefined;
+  }
+
+  /** Connects again at once, if it waits to do so. */
+  now(): void {
+    this.#feed.now();
+  }
+
+  /** It was read, and has no items. */
+  get isEmpty(): boolean {
+    return this.#count === 0;
   }
 
   async #read(): Promise<void> {
     const items = await this.#list.items();
     fill(this.#note);
     this.element.classList.remove('is-away');
-    const before = this.#shown;
-    this.#shown = new Map(items.map((item) => [item.id, textOf(item)]));
-    // If nothing changed, nothing is redrawn, so that the text being typed is not lost.
-    const focused = this.#items.contains(document.activeElement) ? document.activeElement?.closest('li') : undefined;
+    const isFirst = this.#count === undefined;
+    const ids = new Set(items.map(({ id }) => id));
+    this.#count = items.length;
+    if (this.#removed && ids.has(this.#removed.id)) this.#removed = undefined;
     const kept = new Map([...this.#items.querySelectorAll('li')].map((row) => [row.dataset['id'], row]));
+    const refusedRow = (id: string, mine: Refused, theirs?: Item): HTMLElement => {
+      const shown = `${JSON.stringify(mine)} ${theirs && textOf(theirs)}`;
+      const row = kept.get(id);
+      const made = row && this.#shownIn.get(row) === shown ? row : this.#refusedRow(id, mine, theirs);
+      this.#shownIn.set(made, shown);
+      return made;
+    };
     const rows = items.map((item) => {
       const row = kept.get(item.id);
-      if (row && (row === focused || before?.get(item.id) === textOf(item))) return row;
+      const refused = this.#refused.get(item.id);
+      if (refused) return refusedRow(item.id, refused, item);
+      // What is being typed stays, and is decided about when it is stored.
+      if (row && (isTypedIn(row) || this.#shownIn.get(row) === textOf(item))) return row;
       const made = this.#row(item);
-      if (before) made.classList.add('is-news');
+      this.#shownIn.set(made, textOf(item));
+      if (!isFirst) made.classList.add('is-news');
       return made;
     });
-    fill(this.#items, ...rows);
+    const orphans = [...this.#refused].filter(([id]) => !ids.has(id)).map(([id, one]) => refusedRow(id, one));
+    const typed = [...kept.values()].filter((row) => isTypedIn(row) && !ids.has(row.dataset['id'] ?? ''));
+    arrange(this.#items, this.#withRemoved([...rows, ...typed, ...orphans], kept.get(removedId(this.#removed))));
+  }
+
+  /** The removed item's place, among the others in the order of their ids. */
+  #withRemoved(rows: readonly HTMLElement[], shown: HTMLElement | undefined): readonly HTMLElement[] {
+    const item = this.#removed;
+    if (!item) return rows;
+    const at = rows.findIndex((row) => (row.dataset['id'] ?? '') > item.id);
+    const place = shown?.dataset['removed'] === undefined ? this.#removedRow(item) : shown;
+    return at < 0 ? [...rows, place] : rows.toSpliced(at, 0, place);
   }
 
   #row(item: Item): HTMLElement {
     const { id, text, isPacked, versions } = item;
     const attributes = { 'data-id': id, class: isPacked ? 'is-packed' : '' };
     if (versions.length > 1) return make('li', { ...attributes, class: 'is-torn' }, this.#choice(item));
-    const save = (changed: string, packed: boolean) => this.#change(() => this.#list.save(item, changed, packed));
-    const check = make('input', {
-      type: 'checkbox',
-      checked: isPacked,
-      'aria-label': `Packed: ${text}`,
-      change: () => void save(field.value, check.checked),
-    });
+    const save = () => void this.#save(item, { text: field.value, isPacked: check.checked });
+    const check = make('input', { type: 'checkbox', checked: isPacked, 'aria-label': `Packed: ${text}`, change: save });
     const field = make('input', {
       type: 'text',
       value: text,
       'aria-label': 'Item',
+      // What was changed elsewhere meanwhile shows once nobody is in the field.
+      blur: () => void this.refresh(),
       change: () => {
+        field.defaultValue = field.value;
+        save();
         field.blur();
-        void save(field.value, check.checked);
       },
     });
-    const remove = button('×', () => void this.#change(() => this.#list.remove(item)), {
+    const remove = button('×', () => void this.#remove(item), {
       class: 'icon-button remove',
       'aria-label': `Remove ${text}`,
     });
     return make('li', attributes, check, field, remove);
+  }
+
+  async #save(item: Item, { text, isPacked }: Refused): Promise<void> {
+    await this.#change(async () => {
+      const isStored = await this.#list.save(item, text, isPacked);
+      // A tick that somebody else has overtaken is of no use any more; words may be.
+      if (!isStored && text !== item.text) this.#refused.set(item.id, { text, isPacked });
+    });
+  }
+
+  /** `theirs`: what the item is now. Undefined: it was removed. */
+  #refusedRow(id: string, mine: Refused, theirs?: Item): HTMLElement {
+    const decide = (label: string, action: string, work?: () => Promise<unknown>) =>
+      button(
+        label,
+        () =>
+          void this.#change(async () => {
+            await work?.();
+            this.#refused.delete(id);
+          }),
+        { 'data-action': action },
+      );
+    const now = theirs ? `It was changed elsewhere to “${theirs.text}”` : 'It was removed elsewhere';
+    const store = () => (theirs ? this.#list.save(theirs, mine.text, mine.isPacked) : this.#list.add(mine.text));
+    return make(
+      'li',
+      { 'data-id': id, class: 'is-refused' },
+      make(
+        'div',
+        { class: 'refused', role: 'group', 'aria-label': 'Not stored' },
+        make('p', {}, `${now}, while you wrote “${mine.text}”.`),
+        decide(theirs ? 'Store mine over it' : 'Add mine again', 'store-mine', store),
+        decide(theirs ? 'Keep theirs' : 'Let it go', 'keep-theirs'),
+      ),
+    );
+  }
+
+  async #remove(item: Item): Promise<void> {
+    await this.#change(async () => {
+      await this.#list.remove(item);
+      this.#removed = item;
+    });
+    // It has the focus, but not its button: a second press must neither remove the next item nor bring this one back.
+    this.#items.querySelector<HTMLElement>('[data-removed] p')?.focus();
+  }
+
+  /** In the place of the item, so that what is below does not move up under the pointer. */
+  #removedRow(item: Item): HTMLElement {
+    const undo = () =>
+      this.#change(async () => {
+        this.#removed = undefined;
+        await this.#list.restore(item);
+      });
+    return make(
+      'li',
+      { 'data-id': item.id, 'data-removed': '', class: 'is-removed' },
+      button('Undo', () => void undo(), { 'data-action': 'undo-remove' }),
+      make('p', { role: 'status', tabindex: '-1' }, `Removed: ${item.text}`),
+    );
   }
 
   #choice(item: Item): HTMLElement {
@@ -155,6 +258,16 @@ export function choicesOf(
     const state = version.isPacked ? 'packed' : 'not packed';
     return { label: isAmbiguous ? `${version.text}, ${state}` : version.text, version };
   });
+}
+
+/** Somebody types in it, and has not stored that yet. */
+function isTypedIn(row: HTMLElement): boolean {
+  const field = row.querySelector<HTMLInputElement>('input[type=text]');
+  return field !== null && (field === document.activeElement || field.value !== field.defaultValue);
+}
+
+function removedId(item: Item | undefined): string {
+  return item?.id ?? '';
 }
 
 function textOf({ text, isPacked, versions }: Item): string {

@@ -1,6 +1,7 @@
 /** One of the two databases that replication keeps the same: in this browser, or at the server. Both are accessed in the same way. */
 import { RequestError } from '../data/database.ts';
 import type { RequestLog } from '../data/request-log.ts';
+import { type ServerReason, whyNotReached } from '../following/server-reason.ts';
 
 export interface Item {
   readonly id: string;
@@ -51,6 +52,22 @@ export class PackingList {
     return existed !== true;
   }
 
+  /** Why the database can't be used; undefined: it can, and was made if it was not there. */
+  reach(): Promise<ServerReason | undefined> {
+    const name = this.path.split('/').at(-1) ?? '';
+    return whyNotReached(name, (query, init) => this.#ask(query, init, 'quiet'));
+  }
+
+  /** Makes the database as an admin of the server. Returns false if name or password is wrong. What is sent is not shown among the requests. */
+  async createAs(name: string, password: string): Promise<boolean> {
+    const bytes = new TextEncoder().encode(`${name}:${password}`);
+    const headers = { ...JSON_HEADERS, Authorization: `Basic ${btoa(String.fromCharCode(...bytes))}` };
+    const answer = await this.#ask('?if-missing=true', { method: 'PUT', headers }, 'quiet');
+    if (answer.status === 401) return false;
+    await succeed(answer);
+    return true;
+  }
+
   /** Uses the same items and ids on either side: if both begin, they agree. */
   async addFirstItems(): Promise<void> {
     const docs = FIRST_ITEMS.map((text, index) => ({ _id: `item-${index + 1}`, text, packed: false }));
@@ -67,6 +84,11 @@ export class PackingList {
   async save({ id, rev }: Pick<Item, 'id' | 'rev'>, text: string, isPacked: boolean): Promise<boolean> {
     const body = JSON.stringify({ _rev: rev, text, packed: isPacked });
     return isTaken(await this.#ask(`/${id}`, { method: 'PUT', body }));
+  }
+
+  /** Writes an item that was removed again, under its id. Returns false if somebody else did so already. */
+  async restore({ id, text, isPacked }: Item): Promise<boolean> {
+    return isTaken(await this.#ask(`/${id}`, { method: 'PUT', body: JSON.stringify({ text, packed: isPacked }) }));
   }
 
   /** Does nothing if there is an item with this id. */

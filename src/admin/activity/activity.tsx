@@ -7,6 +7,7 @@ import { Log } from './log.tsx';
 import { Statistics } from './statistics.tsx';
 import { Tasks } from './tasks.tsx';
 import './activity.css';
+import { theServer } from '../server/where.ts';
 
 interface Part {
   readonly name: string;
@@ -41,7 +42,7 @@ export function Activity() {
           </a>
         ))}
       </nav>
-      {isAdmin.value ? <Component /> : <NeedsAdmin what="the activity of the server" />}
+      {isAdmin.value ? <Component /> : <NeedsAdmin what={`the activity of ${theServer()}`} />}
     </section>
   );
 }

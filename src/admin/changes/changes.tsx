@@ -10,6 +10,7 @@ import { seqText } from './follow.ts';
 import { useLiveChanges } from './live.ts';
 import { type LiveChanges, MOST_PER_SECOND } from './news.ts';
 import './changes.css';
+import { isBrowser } from '../server/where.ts';
 
 /** Rows that load by themselves what they changed, unless more than as many come in a second. */
 const EAGER_ROWS = 20;
@@ -65,7 +66,7 @@ export function Changes({ database }: DatabaseScreenProps) {
 }
 
 function StateTag({ isPaused, isLost }: { readonly isPaused: boolean; readonly isLost: boolean }) {
-  if (isLost) return <span class="tag warn">waits for the server</span>;
+  if (isLost) return <span class="tag warn">waits for {isBrowser.value ? 'the database' : 'the server'}</span>;
   return <span class={isPaused ? 'tag warn' : 'tag good'}>{isPaused ? 'paused' : 'live'}</span>;
 }
 

@@ -3,6 +3,7 @@ import { logInAddress } from '../page/router.ts';
 import { isReachable, ServerError } from '../server/client.ts';
 import { type Advice, adviceOf } from '../server/refusals.ts';
 import { server, session } from '../server/session.ts';
+import { isBrowser } from '../server/where.ts';
 import { Icon } from './icon.tsx';
 
 interface ErrorNoteProps {
@@ -46,7 +47,7 @@ function Waiting({ retry }: { readonly retry: () => void }) {
   }, []);
   return (
     <div class="note waiting" role="status">
-      <p>This is loaded by itself as soon as the server responds again.</p>
+      <p>This is loaded by itself as soon as {isBrowser.value ? 'the database' : 'the server'} responds again.</p>
       <button type="button" onClick={retry}>
         Try now
       </button>
@@ -83,7 +84,7 @@ function AdviceNote({ failure, advice }: { readonly failure: ServerError; readon
           <strong>{title}</strong> {text}
         </p>
         <details>
-          <summary>What the server said</summary>
+          <summary>What {isBrowser.value ? 'the database' : 'the server'} said</summary>
           <p>{failure.reason}</p>
           <Detail failure={failure} />
         </details>

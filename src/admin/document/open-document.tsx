@@ -4,6 +4,7 @@ import { Icon } from '../components/icon.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { Editor } from '../editor/editor.tsx';
 import type { StoredDocument } from '../server/document.ts';
+import { isBrowser } from '../server/where.ts';
 import { type StagedEdit, stage, stagedEdit, unstage } from '../staging/staged.ts';
 import { NewerRevision } from './conflict/newer-revision.tsx';
 import { FieldForm } from './form/field-form.tsx';
@@ -159,7 +160,9 @@ function Problems({ edit, isForeign }: { readonly edit: StagedEdit | undefined; 
         <div class="error-note" role="alert">
           <Icon name="warning" />
           <div>
-            <p>The server did not store this edit: {refusal.reason}</p>
+            <p>
+              {isBrowser.value ? 'The database' : 'The server'} did not store this edit: {refusal.reason}
+            </p>
             <p class="detail">
               {refusal.error} · {WAYS_OUT.get(refusal.error) ?? 'Change the document, and store it again.'} Your edit is
               kept.

@@ -3,7 +3,9 @@ import { Icon, type IconName } from '../components/icon.tsx';
 import { KeysButton } from '../components/key-sheet.tsx';
 import { logInAddress, route } from '../page/router.ts';
 import { theme, toggleTheme } from '../page/theme.ts';
+import { appAddress } from '../server/host.ts';
 import { isReadOnly, logOut, server, session, setReadOnly } from '../server/session.ts';
+import { capital, isBrowser, thisServer } from '../server/where.ts';
 
 interface Entry {
   readonly name: string;
@@ -44,6 +46,12 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
         ))}
       </ul>
       <div class="menu-end">
+        {appAddress.value !== undefined && (
+          <a href={appAddress.value} class="user">
+            <Icon name="left" />
+            Back to the app
+          </a>
+        )}
         <User />
         <label class="switch">
           <input
@@ -63,6 +71,7 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
         {server.value !== undefined && (
           <p class="muted">
             {server.value.product} {server.value.version}
+            {isBrowser.value && ' in this browser'}
           </p>
         )}
       </div>
@@ -73,7 +82,7 @@ export function Menu({ isOpen }: { readonly isOpen: boolean }) {
 function User() {
   const [failure, setFailure] = useState<unknown>(undefined);
   const { name, roles, hasAccounts } = session.value;
-  if (!hasAccounts) return <p class="muted">This server has no accounts.</p>;
+  if (!hasAccounts) return <p class="muted">{capital(thisServer())} has no accounts.</p>;
   if (name === null) {
     return (
       <a href={logInAddress()} class="user">

@@ -1,4 +1,5 @@
 import { useId } from 'preact/hooks';
+import { thisServer } from '../server/where.ts';
 import { type EndpointValues, needsCredentials } from './form-values.ts';
 
 interface EndpointFieldsProps {
@@ -8,10 +9,11 @@ interface EndpointFieldsProps {
   readonly onChange: (values: EndpointValues) => void;
 }
 
-const KINDS = [
-  { kind: 'local', label: 'A database of this server' },
-  { kind: 'url', label: 'An address' },
-] as const;
+const kinds = () =>
+  [
+    { kind: 'local', label: `A database of ${thisServer()}` },
+    { kind: 'url', label: 'An address' },
+  ] as const;
 
 /** Where documents come from, or go to: a database of this server or an address, with a name and a password. */
 export function EndpointFields({ title, values, databases, onChange }: EndpointFieldsProps) {
@@ -22,7 +24,7 @@ export function EndpointFields({ title, values, databases, onChange }: EndpointF
     <fieldset class="endpoint">
       <legend>{title}</legend>
       <div class="choice-row">
-        {KINDS.map((one) => (
+        {kinds().map((one) => (
           <label class="choice" key={one.kind}>
             <input
               type="radio"

@@ -5,6 +5,7 @@ import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { listDatabases } from '../server/databases.ts';
+import { capital, isBrowser, thisServer } from '../server/where.ts';
 import { Check, Choice } from './choices.tsx';
 import { DocumentSelection, type PartProps } from './document-selection.tsx';
 import { EndpointFields } from './endpoint-fields.tsx';
@@ -87,20 +88,23 @@ function How({ values, change, lacksTarget: isTargetMissing }: PartProps & { rea
         Create the target if it does not exist
       </Check>
       {isTargetMissing && (
-        <p class="field-error">This server has no database {values.target.database}: let it be created.</p>
+        <p class="field-error">
+          {capital(thisServer())} has no database {values.target.database}: let it be created.
+        </p>
       )}
       <Choice group="way" isChosen={isDocument} choose={() => change({ isDocument: true })}>
-        A document in _replicator: it starts again with the server, and keeps its outcome
+        A document in _replicator: it starts again with {isBrowser.value ? 'the app' : 'the server'}, and keeps its
+        outcome
       </Choice>
       <Choice group="way" isChosen={!isDocument} choose={() => change({ isDocument: false })}>
-        A request: it ends with the server
+        A request: it ends with {isBrowser.value ? 'the app' : 'the server'}
       </Choice>
       {isDocument && (
         <label class="field narrow">
           <span>Id of the document</span>
           <input
             value={docId}
-            placeholder="made by the server"
+            placeholder={isBrowser.value ? 'made for it' : 'made by the server'}
             autocomplete="off"
             autocapitalize="none"
             spellcheck={false}

@@ -5,6 +5,7 @@ import { ask, type JsonObject, pathOf, type ServerRequest } from '../server/clie
 import { hasReplicatorDatabase } from '../server/replication.ts';
 import { textOf } from '../server/replications.ts';
 import { isAdmin, server } from '../server/session.ts';
+import { isBrowser } from '../server/where.ts';
 import { type FormValues, membersOf, requestOf } from './form-values.ts';
 import { describeEndpoint, hasSecrets, maskSecrets } from './secrets.ts';
 import { startRequest } from './sent-requests.ts';
@@ -57,7 +58,7 @@ function effectsOf(values: FormValues, members: JsonObject, needsDatabase: boole
     `${what} of ${source}, with their conflicts, deletions and attachments, are copied to ${target}, as far as it lacks them. Nothing is removed from ${source}.`,
     ...(createTarget ? [`${target} is created if it does not exist.`] : []),
     isContinuous
-      ? `It goes on with each change until ${isDocument ? 'the document is deleted' : 'it is cancelled or the server stops'}.`
+      ? `It goes on with each change until ${isDocument ? 'the document is deleted' : `it is cancelled or ${isBrowser.value ? 'the app is closed' : 'the server stops'}`}.`
       : 'It ends when everything is copied.',
     ...optionEffects(values),
     ...(needsDatabase ? ['The database _replicator does not exist yet, and is created first.'] : []),

@@ -1,6 +1,7 @@
 /** Who may read, write and administrate a database. */
 import { ask, type JsonObject, pathOf } from '../server/client.ts';
 import { readSection } from '../server/configuration.ts';
+import { isBrowser, theServer, thisServer } from '../server/where.ts';
 
 export const LISTS = ['admins', 'members'] as const;
 export type ListName = (typeof LISTS)[number];
@@ -57,16 +58,16 @@ export function readersText({ admins, members }: Security, needsLogin: NeedsLogi
   if (isNobody(members)) {
     if (needsLogin === true) return 'Everyone who is logged in can read and write documents, since no member is named.';
     return needsLogin === false
-      ? 'Everyone who reaches this server can read and write documents, also without logging in, since no member is named.'
-      : 'Everyone whom this server lets in can read and write documents, since no member is named.';
+      ? `${isBrowser.value ? 'Every page of this site' : 'Everyone who reaches this server'} can read and write documents, also without logging in, since no member is named.`
+      : `Everyone whom ${thisServer()} lets in can read and write documents, since no member is named.`;
   }
   const others = [...describe(members), ...describe(admins)];
-  return `Only ${joined(unique([...others, 'the admins of the server']))} can read and write documents.`;
+  return `Only ${joined(unique([...others, `the admins of ${theServer()}`]))} can read and write documents.`;
 }
 
 /** Who may change design documents, indexes and this list, in words. */
 export function adminsText({ admins }: Security): string {
-  const all = unique([...describe(admins), 'the admins of the server']);
+  const all = unique([...describe(admins), `the admins of ${theServer()}`]);
   return `${all.length === 1 ? 'Only ' : ''}${joined(all)} can change design documents, indexes and the security, and compact.`;
 }
 
@@ -75,7 +76,7 @@ function describe({ names, roles }: People): readonly string[] {
   return [
     ...names,
     ...known.map((role) => `users with the role ${role}`),
-    ...(known.length < roles.length ? ['the admins of the server'] : []),
+    ...(known.length < roles.length ? [`the admins of ${theServer()}`] : []),
   ];
 }
 

@@ -24,6 +24,7 @@ import {
   toStored,
 } from './security-object.ts';
 import './security.css';
+import { isBrowser } from '../server/where.ts';
 
 const TITLES: Readonly<Record<ListName, string>> = { admins: 'Admins of this database', members: 'Members' };
 const MEANINGS: Readonly<Record<ListName, string>> = {
@@ -112,8 +113,8 @@ function Now({ security, needsLogin, isSystem }: NowProps) {
       <p>{adminsText(security)}</p>
       {isSystem && (
         <p>
-          This is a database of the server itself: who is not its admin reads and writes only what concerns them, such
-          as their own account.
+          This is a database of {isBrowser.value ? 'Settee' : 'the server'} itself: who is not its admin reads and
+          writes only what concerns them, such as their own account.
         </p>
       )}
     </section>

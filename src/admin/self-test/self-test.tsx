@@ -10,6 +10,7 @@ import { LeftDatabases } from './left-databases.tsx';
 import { runChecks, selfTest } from './run.ts';
 import { leftDatabases } from './scratch.ts';
 import './self-test.css';
+import { thisServer } from '../server/where.ts';
 
 export function SelfTest() {
   const { results, isRunning, failure, at } = selfTest.value;
@@ -85,6 +86,7 @@ function summaryOf(results: readonly CheckResult[], isRunning: boolean): string 
   const [failed, absent] = [count('failed'), count('absent')];
   const so = isRunning ? ' so far' : '';
   const there = results.length - absent;
-  const missing = absent === 0 ? '' : ` ${absent} ${absent === 1 ? 'is' : 'are'} about what this server does not have.`;
+  const missing =
+    absent === 0 ? '' : ` ${absent} ${absent === 1 ? 'is' : 'are'} about what ${thisServer()} does not have.`;
   return `${failed === 0 ? `All ${there} passed${so}.` : `${failed} of ${there} failed${so}.`}${missing}`;
 }

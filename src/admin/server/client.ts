@@ -1,6 +1,7 @@
 /** Sends requests to the server that this page belongs to, and keeps them for the console. */
 import { signal } from '@preact/signals';
 import type { Json, JsonObject } from './json.ts';
+import { isBrowser } from './where.ts';
 
 export type { Json, JsonObject } from './json.ts';
 
@@ -176,7 +177,12 @@ function note(entry: Omit<LoggedRequest, 'number'>): void {
 }
 
 function unreachable(request: ServerRequest, cause: unknown): ServerError {
-  return new ServerError(0, 'unreachable', `The server does not respond (${describeCause(cause)}).`, request);
+  return new ServerError(
+    0,
+    'unreachable',
+    `${isBrowser.value ? 'The database in this browser' : 'The server'} does not respond (${describeCause(cause)}).`,
+    request,
+  );
 }
 
 function describeCause(cause: unknown): string {

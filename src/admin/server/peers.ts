@@ -1,4 +1,5 @@
 /** Where a database is copied to: whom a write reaches. */
+import { thisServer } from './where.ts';
 
 export interface Peer {
   readonly target: string;
@@ -30,7 +31,7 @@ function isDatabase(source: string, database: string, home: string): boolean {
 export function peerSentence(peers: readonly Peer[] | undefined): string {
   const others = 'Peers that pull from here get the change, too.';
   if (peers === undefined) return `This replicates to peers. Which ones can’t be seen without admin rights. ${others}`;
-  if (peers.length === 0) return `No replication of this server copies the database elsewhere. ${others}`;
+  if (peers.length === 0) return `No replication of ${thisServer()} copies the database elsewhere. ${others}`;
   const named = peers.slice(0, MOST_NAMED).map(({ target, isContinuous, stateText }) => {
     return `${target} (${isContinuous ? 'continuously' : 'once'}; now: ${stateText.toLowerCase()})`;
   });

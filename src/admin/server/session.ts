@@ -1,6 +1,7 @@
 /** Who uses the page, what the server is, and what it can do. */
 import { computed, signal } from '@preact/signals';
 import { ask, exchange, type JsonObject, ServerError } from './client.ts';
+import { thisServer } from './where.ts';
 
 export interface Session {
   /** Null: not logged in. */
@@ -40,7 +41,7 @@ export function setReadOnly(value: boolean): void {
 /** Why the user can't write; undefined if nothing is known against it. */
 export const whyNoWrites = computed(() => {
   if (!isReadOnly.value) return undefined;
-  const by = isReadOnlyByServer.value ? ': this server’s setting utils/read_only says so' : '';
+  const by = isReadOnlyByServer.value ? `: ${thisServer()}’s setting utils/read_only says so` : '';
   return `Read-only mode is on${by}. Switch it off at the bottom of the menu.`;
 });
 /** Why the user can't do what only admins can; undefined if nothing is known against it. */

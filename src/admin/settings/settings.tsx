@@ -16,6 +16,7 @@ import { type DoneChange, doneChanges, reviewUndo, type Setting } from './edit-s
 import { explain, isSecret, knownNames } from './explain.ts';
 import { isChanged, SettingRow } from './setting-row.tsx';
 import './settings.css';
+import { theServer } from '../server/where.ts';
 
 export function Settings() {
   return (
@@ -29,7 +30,7 @@ export function Settings() {
           </WriteButton>
         )}
       </header>
-      {isAdmin.value ? <AllSettings /> : <NeedsAdmin what="the settings of the server" />}
+      {isAdmin.value ? <AllSettings /> : <NeedsAdmin what={`the settings of ${theServer()}`} />}
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { formatBytes, formatCount, formatMany } from '../components/format.ts';
 import { WriteButton } from '../components/write-button.tsx';
 import { review } from '../review/review.tsx';
 import { pathOf } from '../server/client.ts';
+import { capital, theServer } from '../server/where.ts';
 import { bulkBody, type ImportMode, type ImportOptions, importFile, toBatch } from './import.ts';
 import { type FileLook, lookInto } from './read-file.ts';
 import { TransferStatus } from './transfer-status.tsx';
@@ -68,7 +69,7 @@ export function ImportPanel({ database, onDone }: { readonly database: string; r
         <span>Member that becomes the id, where there is no _id</span>
         <input
           value={options.idMember}
-          placeholder="The server makes ids"
+          placeholder={`${capital(theServer())} makes ids`}
           autocapitalize="none"
           spellcheck={false}
           onInput={(event) => setOptions({ ...options, idMember: event.currentTarget.value.trim() })}

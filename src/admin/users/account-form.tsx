@@ -4,6 +4,7 @@ import { ErrorNote } from '../components/error-note.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { RequestTexts } from '../review/review.tsx';
 import type { ServerRequest } from '../server/client.ts';
+import { theServer } from '../server/where.ts';
 import { rolesIn, whyBadName, withoutPassword } from './accounts.ts';
 
 export interface Filled {
@@ -87,7 +88,7 @@ function whyNotShown(request: ServerRequest | undefined): string | undefined {
 
 function whyNot({ name, password, roles }: Filled, again: string, isPasswordOptional: boolean): string | undefined {
   const badRole = roles.find((role) => role.startsWith('_'));
-  if (badRole !== undefined) return `Roles with an underscore at their beginning belong to the server: ${badRole}.`;
+  if (badRole !== undefined) return `Roles with an underscore at their beginning belong to ${theServer()}: ${badRole}.`;
   if (password === '' && !isPasswordOptional) return whyBadName(name) ?? 'The account needs a password.';
   if (password !== again) return 'Type the same password twice.';
   return whyBadName(name);

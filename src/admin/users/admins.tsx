@@ -10,6 +10,7 @@ import { review } from '../review/review.tsx';
 import { ask } from '../server/client.ts';
 import { configurationPath, NoConfigurationError } from '../server/configuration.ts';
 import { isAdminParty, loadSession, logIn, server, session } from '../server/session.ts';
+import { anyone, isBrowser } from '../server/where.ts';
 import { AccountForm, type Filled } from './account-form.tsx';
 import { adminRequest, listAdmins, sendSecret } from './accounts.ts';
 
@@ -32,7 +33,10 @@ export function Admins() {
           </WriteButton>
         )}
       </header>
-      <p class="muted">They may do everything on this server. They are kept in its settings, with hashed passwords.</p>
+      <p class="muted">
+        They may do everything {isBrowser.value ? 'in this browser' : 'on this server'}. They are kept in its settings,
+        with hashed passwords.
+      </p>
       {failure instanceof NoConfigurationError ? (
         <Absent>{failure.message} Its admins are set where it is started.</Absent>
       ) : (
@@ -104,8 +108,8 @@ function FirstAdmin({ onDone }: { readonly onDone: () => void }) {
     <div class="empty">
       <h3>Create the first admin</h3>
       <p>
-        As long as there is none, anyone who reaches this server may do anything. From then on, others have to log in
-        for what only admins may do. You will be logged in as the new admin.
+        As long as there is none, {anyone()} may do anything. From then on, others have to log in for what only admins
+        may do. You will be logged in as the new admin.
       </p>
       <AccountForm
         action="Create and log in"
@@ -130,7 +134,7 @@ async function deleteAdmin(name: string, all: readonly string[], onDone: () => v
   const party =
     server.value?.isSettee === false
       ? 'This is the last admin: nobody could administrate the server over HTTP any more.'
-      : 'This is the last admin: from then on anyone who reaches this server may do anything.';
+      : `This is the last admin: from then on ${anyone()} may do anything.`;
   review({
     title: `Delete the admin ${name}`,
     effects: [

@@ -154,10 +154,27 @@ function missing({ method }: Request): Response {
   return new Response(body, { status: 404, headers });
 }
 
-function unavailable({ method }: Request, failure: unknown): Response {
+/** Somebody who opened the page's address reads words, and programs JSON. */
+function unavailable({ method, mode }: Request, failure: unknown): Response {
   const { status, headers, body } = serviceUnavailable(
     `The files of the administration page can't be loaded: ${failure}. Open it once with a network; from then on it needs none. If the app was updated, reload its open pages first.`,
     method,
   );
-  return new Response(body, { status, headers: Object.entries(headers) });
+  if (mode !== 'navigate') return new Response(body, { status, headers: Object.entries(headers) });
+  return new Response(inWords(`${failure}`), {
+    status,
+    headers: { ...headers, 'content-type': 'text/html; charset=utf-8' },
+  });
+}
+
+function inWords(failure: string): string {
+  const shown = failure.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
+  return `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<title>The administration page is not there yet</title>
+<h1>The administration page is not there yet</h1>
+<p>It needs a network the first time: open it once with one, and from then on it needs none. If the app was updated, reload its open pages first.</p>
+<p>The database itself works. <a href="">Try again</a></p>
+<p><small>${shown}</small></p>
+`;
 }

@@ -5,7 +5,8 @@
  *
  * Requests to two databases are passed on to the database server, so that the demo can show databases that are kept in sync: in the browser, and
  * there; and the question whether it is up. Only pages of the demo may send them: the server sees no origin in these requests that it could
- * refuse. The server's administration page is for its own origin: requests for it are redirected there.
+ * refuse. The server's administration page is for its own origin: requests for it are redirected there. Each response that is passed on names the
+ * server's own address in a header, so that the page can say where the server is.
  */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -43,6 +44,14 @@ const misdirected = `${JSON.stringify({
   reason:
     'This request reached the server of the demo, but only the service worker in the browser answers it. Open the demo first.',
 })}\n`;
+
+/** The same for somebody who opened the address. */
+const misdirectedPage = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<title>Not ready yet</title>
+<h1>This address is answered by your browser</h1>
+<p>It belongs to the database in your browser, which is not ready here yet. <a href="/">Open the demo</a> first; then this address works, online and offline.</p>
+`;
 
 export interface DemoOptions {
   /** Host and allowed hosts are those of the server; the demo is only for this machine, whatever the server listens on. */
@@ -92,7 +101,7 @@ interface Served {
 async function serve(served: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const { method = 'GET', url = '/' } = incoming;
   if (served.server !== undefined && isRead(method) && ADMINISTRATION.test(url)) {
-    outgoing.writeHead(307, { location: administrationOf(served.server), 'cache-control': 'no-store' }).end();
+    outgoing.writeHead(307, { location: addressOf(served.server, '/_utils/'), 'cache-control': 'no-store' }).end();
     return;
   }
   const path = served.server === undefined ? undefined : passedOnPath(method, url);
@@ -104,11 +113,15 @@ async function serve(served: Served, incoming: IncomingMessage, outgoing: Server
 
 async function serveFile(
   { folder, policy }: Served,
-  { method, url = '/' }: IncomingMessage,
+  { method, url = '/', headers }: IncomingMessage,
   outgoing: ServerResponse,
 ): Promise<void> {
   const path = pathOf(url) ?? '';
-  if (/^\/db(\/|$)/.test(path)) return answer(outgoing, 421, 'application/json', misdirected);
+  if (/^\/db(\/|$)/.test(path)) {
+    const isOpened = headers['sec-fetch-mode'] === 'navigate';
+    if (isOpened) return answer(outgoing, 421, 'text/html; charset=utf-8', misdirectedPage);
+    return answer(outgoing, 421, 'application/json', misdirected);
+  }
   if (!isRead(method)) return answer(outgoing, 405, 'text/plain', 'Only GET and HEAD are supported.\n');
   const file = join(folder, path === '/' ? 'index.html' : path);
   const size = await sizeOf(file);
@@ -155,6 +168,9 @@ const UP = /^\/server(\/_up)$/;
 /** Where the server has its administration page. */
 const ADMINISTRATION = /^\/server\/_utils\/?$/;
 
+/** Names the server's own address in the responses that are passed on. */
+const SERVER_HEADER = 'x-settee-server';
+
 /** Headers that say which page sends the request, and those that belong to the one connection. */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   ...['host', 'origin', 'referer', 'cookie', 'sec-fetch-site', 'sec-fetch-mode', 'sec-fetch-dest', 'sec-fetch-user'],
@@ -166,9 +182,9 @@ function passedOnPath(method: string, url: string): string | undefined {
   return (PASSED_ON.exec(url) ?? (isRead(method) ? UP.exec(url) : undefined))?.[1];
 }
 
-/** A server that listens on all addresses is found on this machine, as the demo is. */
-function administrationOf(server: string): string {
-  const address = new URL('/_utils/', server);
+/** The address of a path at the server. One that listens on all addresses is found on this machine, as the demo is. */
+function addressOf(server: string, path: string): string {
+  const address = new URL(path, server);
   if (address.hostname === '0.0.0.0' || address.hostname === '[::]') address.hostname = 'localhost';
   return address.href;
 }
@@ -196,9 +212,10 @@ function passOn(server: string, path: string, incoming: IncomingMessage, outgoin
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   const send = protocol === 'https:' ? requestSecurely : requestPlainly;
   const options = { host, port, method: incoming.method, path, headers, rejectUnauthorized: false };
+  const named = { [SERVER_HEADER]: addressOf(server, '/') };
   const asked = send(options, (answer) => {
     const { connection: _own, 'keep-alive': _also, ...given } = answer.headers;
-    outgoing.writeHead(answer.statusCode ?? 502, given);
+    outgoing.writeHead(answer.statusCode ?? 502, { ...given, ...named });
     // The head of a feed that has nothing to report yet.
     outgoing.flushHeaders();
     // A client that goes away early is not a failure.
@@ -206,7 +223,10 @@ function passOn(server: string, path: string, incoming: IncomingMessage, outgoin
   });
   asked.on('error', () => {
     if (outgoing.headersSent) outgoing.destroy();
-    else outgoing.writeHead(502, { 'content-type': 'text/plain' }).end('The database server can’t be reached.\n');
+    else
+      outgoing
+        .writeHead(502, { 'content-type': 'text/plain', ...named })
+        .end('The database server can’t be reached.\n');
   });
   outgoing.on('close', () => asked.destroy());
   incoming.pipe(asked);

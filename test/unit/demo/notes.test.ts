@@ -80,9 +80,9 @@ describe('the views', () => {
 });
 
 describe('a sentence', () => {
-  test('says who did what, with how many requests, in which time, and whether it was offline', () => {
+  test('says who did what, with how many requests, in which time, and whether it was connected', () => {
     expect(sentence('Phone', 'stored the note', [{ method: 'PUT', ms: 3.14 }], false)).toBe(
-      'The phone stored the note: 1 PUT, 3.1 ms, offline.',
+      'The phone stored the note: 1 PUT, 3.1 ms, disconnected.',
     );
     const requests = [
       { method: 'PUT', ms: 10 },

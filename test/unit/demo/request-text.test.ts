@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { RequestLog } from '../../../demo/src/data/request-log.ts';
 import { asCurl, asFetch } from '../../../demo/src/data/request-text.ts';
 
-const ORIGIN = 'http://127.0.0.1:5985';
+const PLACES = { origin: 'http://127.0.0.1:5985', server: 'http://127.0.0.1:7000/' };
+const ALONE = { ...PLACES, server: undefined };
 const put = {
   method: 'PUT',
   path: '/db/notes-phone/note-1?x=%27',
@@ -23,23 +24,49 @@ test('a request is copied as fetch, with its body as an expression', () => {
   );
 });
 
-test('a request of the browser is copied as curl for a server, and says so', () => {
-  expect(
-    asCurl(put, ORIGIN),
-  ).toBe(`# curl does not reach the database in this browser: this asks the same of a Settee server.
-curl -X PUT 'http://127.0.0.1:5984/notes-phone/note-1?x=%27' \\
+test('a request of the browser is copied as curl for the copy at the server, and says so', () => {
+  expect(asCurl(put, PLACES)).toBe(`# The database notes-phone is in this browser, where curl does not reach it.
+# This asks the same of its copy at the server, settee-notes.
+curl -X PUT 'http://127.0.0.1:7000/settee-notes/note-1?x=%27' \\
   -H 'Content-Type: application/json' \\
   --data-binary '{"text":"it'\\''s"}'`);
 });
 
+test('a request that only the browser can answer says that as curl, too', () => {
+  const countries = { method: 'GET', path: '/db/countries/peru', contentType: undefined, body: undefined };
+  const only = '# Only this browser has the database countries, and curl does not reach it.';
+  expect(asCurl(countries, PLACES)).toBe(`${only}
+# This asks the same of the server, which has no such database yet.
+curl 'http://127.0.0.1:7000/countries/peru'`);
+  expect(asCurl(countries, ALONE)).toBe(`${only}
+# This asks the same of a server at the default address.
+curl 'http://127.0.0.1:5984/countries/peru'`);
+  // The views of the notes are not copied.
+  const view = { ...countries, path: '/db/notes-phone/_design/notes/_view/words?limit=1' };
+  expect(asCurl(view, PLACES)).toBe(`# Only this browser has the database notes-phone, and curl does not reach it.
+# This asks the same of the server, which has no such database yet.
+curl 'http://127.0.0.1:7000/notes-phone/_design/notes/_view/words?limit=1'`);
+});
+
 test('a request of the server is copied as curl for that server', () => {
-  const request = { method: 'GET', path: '/server/settee-notes', contentType: undefined, body: undefined };
-  expect(asCurl(request, ORIGIN)).toBe("curl 'http://127.0.0.1:5985/server/settee-notes'");
+  const request = { method: 'GET', path: '/server/settee-notes?limit=1', contentType: undefined, body: undefined };
+  expect(asCurl(request, PLACES)).toBe("curl 'http://127.0.0.1:7000/settee-notes?limit=1'");
+  expect(asCurl(request, ALONE)).toBe("curl 'http://127.0.0.1:5985/server/settee-notes?limit=1'");
+});
+
+test('the log learns from the responses where the server is', async () => {
+  const log = new RequestLog();
+  expect(log.server.address).toBe(undefined);
+  log.use(async () => new Response('{}', { headers: { 'x-settee-server': 'http://127.0.0.1:7000' } }));
+  await log.fetch('/server/settee-notes', {}, 'quiet');
+  log.use(async () => new Response('{}'));
+  await log.fetch('/db/notes', {}, 'quiet');
+  expect(log.server.address).toBe('http://127.0.0.1:7000/');
 });
 
 test('a body that is no text, or too long, is named as missing', () => {
   expect(asFetch({ ...put, body: 'file' })).toContain('  body: file, // the body was a file\n');
-  expect(asCurl({ ...put, body: 'long' }, ORIGIN)).toContain('# the body was too long to be kept here\ncurl -X PUT');
+  expect(asCurl({ ...put, body: 'long' }, PLACES)).toContain('# the body was too long to be kept here\ncurl -X PUT');
 });
 
 test('the log keeps what was sent, and the path as it can be read', async () => {

@@ -75,6 +75,16 @@ describe('the demo', () => {
     expect(missed.status).toBe(421);
     expect(await missed.json()).toMatchObject({ error: 'misdirected_request' });
     expect((await fetch(`${url}dbx`)).status).toBe(404);
+    // Somebody who opens such an address reads what to do.
+    const [status, type, page] = await new Promise<readonly unknown[]>((resolve, reject) => {
+      // Not with `fetch`, which says itself what it is.
+      const outgoing = request(`${url}db/_utils/`, { headers: { 'sec-fetch-mode': 'navigate' } }, async (incoming) => {
+        resolve([incoming.statusCode, incoming.headers['content-type'], (await incoming.toArray()).join('')]);
+      });
+      outgoing.on('error', reject).end();
+    });
+    expect([status, type]).toEqual([421, 'text/html; charset=utf-8']);
+    expect(page).toContain('<a href="/">Open the demo</a> first');
   });
 
   test.each([
@@ -119,6 +129,8 @@ describe('the demo', () => {
     const own = await ask('server/settee-demo/_bulk_docs?x=%2F', { origin, 'sec-fetch-site': 'same-origin' });
     expect([own.status, own.headers.get('x-answer'), await own.text()]).toEqual([201, 'here', 'written']);
     expect(asked).toEqual(['POST /settee-demo/_bulk_docs?x=%2F no origin']);
+    // Where the server itself is.
+    expect(own.headers.get('x-settee-server')).toBe(server.url);
     expect((await ask('server/settee-notes', {})).status).toBe(201);
     expect(asked.splice(1)).toEqual(['POST /settee-notes no origin']);
     const refused = [
@@ -135,7 +147,8 @@ describe('the demo', () => {
     expect((await fetch(`${url}server/_up/x`)).status).toBe(404);
     expect(asked).toEqual(['POST /settee-demo/_bulk_docs?x=%2F no origin', 'GET /_up no origin']);
     await server.close();
-    expect((await ask('server/settee-demo', {})).status).toBe(502);
+    const away = await ask('server/settee-demo', {});
+    expect([away.status, away.headers.get('x-settee-server')]).toEqual([502, server.url]);
     expect((await fetch(`${(await start()).url}server/settee-demo`)).status).toBe(404);
   });
 

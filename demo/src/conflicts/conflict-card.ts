@@ -1,8 +1,8 @@
 /** A note that two devices changed while they were apart: its versions side by side, and what may become of them. */
-import { button, fill, make } from '../elements/elements.ts';
+import { button, make } from '../elements/elements.ts';
 import { formatBytes } from '../elements/format.ts';
-import { PHOTO, THUMBNAIL, titleOf } from './note.ts';
-import type { NoteStore, Versions } from './note-store.ts';
+import { PHOTO, THUMBNAIL, titleOf } from '../notes/note.ts';
+import type { NoteStore, Versions } from '../notes/note-store.ts';
 import {
   type Choice,
   type Choices,
@@ -14,7 +14,7 @@ import {
   type Resolution,
   resolve,
   type Version,
-} from './versions.ts';
+} from '../notes/versions.ts';
 
 export interface CardOptions {
   /** The name of the device, for the names of its fields. */
@@ -45,11 +45,12 @@ export function conflictCard(options: CardOptions, { versions: unordered, base }
     class: 'primary',
     'data-action': 'merge',
   });
+  const places = versions.length === 2 ? 'Changed in two places' : `${versions.length} versions`;
   return make(
     'section',
     { class: 'torn', 'aria-label': `Conflict: ${options.title}`, 'data-id': options.id },
-    make('h3', {}, `Changed in two places: ${titleOf(base?.note.text ?? versions[0]?.note.text ?? '')}`),
-    make('p', {}, 'Neither change is lost. Mark what to keep of each field and merge, or keep one version whole.'),
+    make('h3', { tabindex: '-1' }, `${places}: ${titleOf(base?.note.text ?? versions[0]?.note.text ?? '')}`),
+    make('p', {}, 'No change is lost. Mark what to keep of each field and merge, or keep one version whole.'),
     table(options, columns, found, (field, choice) => {
       choices[field] = choice;
     }),
@@ -157,11 +158,4 @@ function authorOf(versions: readonly Version[], index: number): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** Shows the versions in `place`, as far as they are still in conflict. */
-export async function showConflict(place: HTMLElement, options: CardOptions): Promise<void> {
-  const found = await options.store.versions(options.id);
-  if (found.versions.length > 1) fill(place, conflictCard(options, found));
-  else fill(place);
 }
