@@ -37,7 +37,7 @@ describe.each(chosenEngines())(
       await page.goTo('#/db/library/storage');
       await choose('three.jsonl', '{"_id":"a"}\n{"_id":"b","n":1}\nnot JSON\n{"_id":"c"}\n');
       await page.press('Review and import');
-      await page.sees('3 documents of the file (53 B) are written to library, in requests of at most 500 documents.');
+      await page.sees('3 documents of the file (51 B) are written to library, in requests of at most 500 documents.');
       await page.sees('1 line is no JSON object, and is refused.');
       await page.sees(`await fetch("/library/_bulk_docs", { method: 'POST',`);
       await page.hasFocus('Import');
