@@ -38,6 +38,19 @@ describe.each(chosenEngines())('the console of the administration page in %s', (
     expect(await page.violations()).toEqual([]);
   });
 
+  test('keeps underscores apart from the line below links, and in sight in paths', async () => {
+    page = await AdminPage.open(browser, '#/console');
+    await page.sees('What this page has requested');
+    expect(
+      await page.tab.evaluate(`getComputedStyle(document.querySelector('main a, .menu a')).textUnderlineOffset`),
+    ).toBe('4px');
+    expect(
+      await page.tab.evaluate(
+        `!matchMedia('(pointer: fine)').matches || getComputedStyle(document.querySelector('[aria-label=Path]:is(input)')).fontSize === '12.5px'`,
+      ),
+    ).toBe(true);
+  });
+
   test('keeps saved requests in the browser', async () => {
     page = await AdminPage.open(browser);
     await page.logIn();

@@ -57,7 +57,7 @@ describe.each(chosenEngines())('the list of documents on a telephone in %s', (en
     const { tab } = await openPhone();
     const isOpen = `$('#list-options select').checkVisibility()`;
     expect(await tab.evaluate(isOpen)).toBe(false);
-    await tab.evaluate(`$('[aria-label="Filter and layout"]').click()`);
+    await tab.evaluate(`$('.options-button').click()`);
     await page?.until(isOpen, 'the filters');
     expect(await tab.evaluate(`$('[aria-label="Filter and layout"]').ariaExpanded`)).toBe('true');
     await tab.evaluate(`{
@@ -65,14 +65,14 @@ describe.each(chosenEngines())('the list of documents on a telephone in %s', (en
       $('#list-options select').dispatchEvent(new Event('change', { bubbles: true }));
     }`);
     await page?.until(`text().includes('0 design documents match')`, 'the filtered list');
-    await tab.evaluate(`$('[aria-label="Filter and layout"]').click()`);
+    await tab.evaluate(`$('.options-button').click()`);
     await page?.until(`!${isOpen}`, 'no filters');
   });
 
   test('says that something is filtered while its filters are hidden', async () => {
     const { tab } = await openPhone();
     expect(await tab.evaluate(`$('.options-button .dot')`)).toBe(null);
-    await tab.evaluate(`$('[aria-label="Filter and layout"]').click()`);
+    await tab.evaluate(`$('.options-button').click()`);
     await tab.evaluate(`{
       $('#list-options select').value = 'deleted';
       $('#list-options select').dispatchEvent(new Event('change', { bubbles: true }));
