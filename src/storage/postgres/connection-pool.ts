@@ -92,16 +92,28 @@ export class ConnectionPool {
 
   /** Calls `work` with a connection. Fails with what it throws, or with why there is no connection; `failureOf` says what that means. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#isClosing) throw storageClosed('The storage');
-    const client = await this.#pool.connect();
+    const { connection, release } = await this.acquire();
     let failure: unknown;
     try {
-      return await work(await this.#ready(client));
+      return await work(connection);
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      client.release(failure !== undefined && endsConnection(failure));
+      release(failure);
+    }
+  }
+
+  /** A connection that the caller uses until it calls `release`, with the failure that ended its use if there was one. */
+  async acquire(): Promise<{ readonly connection: Connection; release(failure?: unknown): void }> {
+    if (this.#isClosing) throw storageClosed('The storage');
+    const client = await this.#pool.connect();
+    const release = (failure?: unknown) => client.release(failure !== undefined && endsConnection(failure));
+    try {
+      return { connection: await this.#ready(client), release };
+    } catch (error) {
+      release(error);
+      throw error;
     }
   }
 

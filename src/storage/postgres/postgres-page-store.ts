@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { assertFileName } from '../backend-checks.ts';
+import { assertFileName, isFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -49,7 +49,11 @@ class PostgresPageStore implements PageStore {
       this.#removed.sweep();
       const { list } = this.#statements.common;
       const rows = await this.#pool.repeat('listing files', (connection) => connection.query(list));
-      return rows.map((row) => String(row['name'])).sort();
+      // Others are copies that are being made (copying/file-target.ts).
+      return rows
+        .map((row) => String(row['name']))
+        .filter(isFileName)
+        .sort();
     });
   }
 
