@@ -91,18 +91,40 @@ export async function copyFile(
 ): Promise<CopiedPages> {
   const draft = await target.draft(file.name, file.state);
   try {
-    if (!draft.isComplete) {
-      for await (const pages of ahead(file.pages(draft.nextPage))) {
-        await draft.write(pages);
-        onPages(pages.length);
-      }
-    }
+    if (!draft.isComplete) await write(file, draft, onPages);
     const compared = await compare(file, draft, onPages);
     if (!draft.isComplete) await draft.complete(compared.bytes);
     return compared;
   } finally {
     await draft.close();
   }
+}
+
+/** Copies a file of which there is no draft, and does not compare the copy: pages have checksums, which are checked whenever they are read. */
+export async function copyFileOnce(file: ReadableFile, target: FileTarget): Promise<CopiedPages> {
+  const draft = await target.draft(file.name, file.state);
+  try {
+    const written = await write(file, draft);
+    await draft.complete(written.bytes);
+    return written;
+  } finally {
+    await draft.close();
+  }
+}
+
+async function write(
+  file: ReadableFile,
+  draft: FileDraft,
+  onPages: (count: number) => void = () => undefined,
+): Promise<CopiedPages> {
+  const written = { pages: 0, bytes: 0 };
+  for await (const pages of ahead(file.pages(draft.nextPage))) {
+    await draft.write(pages);
+    written.pages += pages.length;
+    written.bytes += pages.reduce((sum, page) => sum + page.bytes.length, 0);
+    onPages(pages.length);
+  }
+  return written;
 }
 
 async function compare(file: ReadableFile, draft: FileDraft, onPages: (count: number) => void): Promise<CopiedPages> {

@@ -1,18 +1,23 @@
 import { join } from 'node:path';
 import type { FileSource, ReadableFile } from '../../file-copy.ts';
-import { journalDamaged } from '../../storage-errors.ts';
 import { readState } from '../environment.ts';
 import { findGenerations, listFiles } from '../folder.ts';
 import { openCurrent } from '../folder-copy.ts';
 import { toDatabaseError } from '../lmdb-errors.ts';
+import { type OnJournalDamage, refuseDamage } from '../lmdb-page-store.ts';
 import { pagesIn } from './environment-pages.ts';
 
-/** The files in the folder of a store that no process has open. Nothing is written to them. */
+/**
+ * The files in the folder of a store that no process has open. Nothing is written to them. `onDamage` is called for a file whose journal is damaged:
+ * if it returns, the journal ends before the damage.
+ */
 export class LmdbFileSource implements FileSource {
   readonly #folder: string;
+  readonly #onDamage: OnJournalDamage;
 
-  constructor(folder: string) {
+  constructor(folder: string, onDamage: OnJournalDamage = refuseDamage) {
     this.#folder = folder;
+    this.#onDamage = onDamage;
   }
 
   list(): Promise<string[]> {
@@ -28,7 +33,7 @@ export class LmdbFileSource implements FileSource {
     });
     try {
       const { state, damage } = readState(file, environment, folder);
-      if (damage !== undefined) throw journalDamaged(file, damage.number, damage.place);
+      if (damage !== undefined) this.#onDamage(file, damage);
       return await use({
         name: file,
         state,

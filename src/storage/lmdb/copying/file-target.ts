@@ -82,8 +82,8 @@ async function openSame(
   try {
     environment = await openEnvironment(file, dataPath(folder, 1));
     const found = readState(file, environment, folder).state;
-    if (isSameState(found, state) && found.epoch === state.epoch) {
-      return new LmdbFileDraft({ file, parent }, environment, state.epoch, prefix === COMPLETE);
+    if (isSameState(found, state)) {
+      return new LmdbFileDraft({ file, parent }, environment, found.epoch, prefix === COMPLETE);
     }
   } catch {
     // It has no state yet: its process ended before it had.

@@ -62,7 +62,7 @@ export class PostgresFileTarget implements FileTarget {
     const found = await readStoredFile(run, schema, `${prefix}${file}`);
     if (found === undefined) return undefined;
     const { id } = found;
-    if (!isSameState(found.state, state) || found.state.epoch !== state.epoch) {
+    if (!isSameState(found.state, state)) {
       await run(`UPDATE ${schema}.files SET name = NULL WHERE id = $1`, [id]);
       return undefined;
     }

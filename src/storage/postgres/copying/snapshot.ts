@@ -38,6 +38,11 @@ export class PostgresSnapshot implements FileSource {
     }
   }
 
+  /** Whether a statement has failed: all later ones will. */
+  get isBroken(): boolean {
+    return this.#failure !== undefined;
+  }
+
   async list(): Promise<string[]> {
     const rows = await this.#ask('*', `SELECT name FROM ${this.#schema}.files WHERE name IS NOT NULL`, []);
     return rows
