@@ -216,12 +216,12 @@ async function countDocuments(to: MaintainedStorage, wanted: readonly Chosen[]):
 }
 
 /** Returns what happened to them; undefined if there are none. */
-async function copySettings({ from, to }: Ends): Promise<'copied' | 'kept' | undefined> {
+async function copySettings({ from, to }: Ends): Promise<CopyReport['outcome'] | undefined> {
   const settings = await from.settings.load();
-  const isKept = await fillSettings(to.settings, settings);
   if (await from.settings.hasAdminMark()) await to.settings.markAdmins(true);
-  if (isKept) return 'kept';
-  return isEmpty(settings) ? undefined : 'copied';
+  if (isEmpty(settings)) return undefined;
+  const outcomes = { filled: 'copied', same: 'there', others: 'kept' } as const;
+  return outcomes[await fillSettings(to.settings, settings)];
 }
 
 /** The file of each database, by its name; undefined if there is no list. */

@@ -134,7 +134,7 @@ export async function restoreIntoTable(source: string, kept: KeptSettings): Prom
   const text = await readSettings(path, true);
   const settings = text === undefined ? {} : readIni(text.toString(), path);
   const isMarked = text === undefined || (await hasAdminMark(source)) || (await kept.hasAdminMark());
-  const isKept = await fillSettings(kept, settings);
+  const isKept = !isEmpty(settings) && (await fillSettings(kept, settings)) === 'others';
   await kept.markAdmins(isMarked);
   const lacksAdmin = isMarked && Object.keys((await kept.load())['admins'] ?? {}).length === 0;
   const problems = [
@@ -151,14 +151,15 @@ export async function restoreIntoTable(source: string, kept: KeptSettings): Prom
   };
 }
 
-/** Stores settings where there are none. Returns whether there are others, which stay. */
-export async function fillSettings(kept: KeptSettings, settings: Settings): Promise<boolean> {
+/** Stores settings where there are none. Those that are there stay; returns whether they are others. */
+export async function fillSettings(kept: KeptSettings, settings: Settings): Promise<'filled' | 'same' | 'others'> {
   const there = await kept.load();
-  if (!isEmpty(there)) return !isSame(there, settings) && !isEmpty(settings);
+  if (isSame(there, settings)) return 'same';
+  if (!isEmpty(there)) return 'others';
   for (const [section, keys] of Object.entries(settings)) {
     for (const [key, value] of Object.entries(keys)) await kept.write([{ section, key }], value);
   }
-  return false;
+  return 'filled';
 }
 
 function isSame(left: Settings, right: Settings): boolean {

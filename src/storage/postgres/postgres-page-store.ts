@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import type { Metric } from '../../base/system/contract.ts';
 import { assertFileName, isFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
@@ -9,6 +10,7 @@ import { PostgresPageFile } from './postgres-page-file.ts';
 import { ReadAheadRoom } from './read-ahead.ts';
 import { RemovedFiles } from './removed-files.ts';
 import { StatementSets } from './statements.ts';
+import { readMetrics } from './storage-metrics.ts';
 
 /**
  * Makes a store of files in the tables that `prepareSchema` makes. It does not close the pool. Several stores may use the same tables: fencing keeps
@@ -89,6 +91,10 @@ class PostgresPageStore implements PageStore {
 
   get openFiles(): number {
     return this.#open.size;
+  }
+
+  metrics(): Promise<readonly Metric[]> {
+    return readMetrics(this.#pool);
   }
 
   async close(): Promise<void> {

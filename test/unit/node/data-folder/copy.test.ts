@@ -98,7 +98,7 @@ describe('a target that has the database already', () => {
     expect(again).toEqual({
       code: 0,
       stdout:
-        'empty: is there already, with the same content\nnotes: is there already, with the same content\nsettings: copied\n',
+        'empty: is there already, with the same content\nnotes: is there already, with the same content\nsettings: is there already, with the same content\n',
       stderr: '',
     });
     await serving({ dataFolder: to }, (server) => status(server, 'notes/more', 'PUT', '{}'));
