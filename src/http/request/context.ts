@@ -37,8 +37,8 @@ export interface Services {
   /** Background work, as `_active_tasks` shows it. */
   readonly tasks: ActiveTasks;
   readonly statistics: Statistics;
-  /** What the storage reports for monitoring. */
-  readonly storageMetrics: () => Promise<readonly Metric[]>;
+  /** What the storage reports for monitoring, if it does. */
+  readonly storageMetrics?: (() => Promise<readonly Metric[]>) | undefined;
   /** The host's own compression, if it has one with levels. */
   readonly gzip?: Gzip | undefined;
   /** Bounds the memory of requests and responses in progress. */

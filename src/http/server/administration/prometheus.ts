@@ -32,7 +32,7 @@ export async function answerPrometheus({ services }: Context): Promise<Answer> {
     help: 'the version that runs',
     lines: [`svc_info{version="${VERSION}"} 1`],
   };
-  const storage = (await services.storageMetrics()).map(linesOf);
+  const storage = ((await services.storageMetrics?.()) ?? []).map(linesOf);
   const text = [info, ...metrics.values(), ...storage].map(textOf).join('');
   return { status: 200, headers: { 'content-type': TYPE, 'cache-control': MUST_REVALIDATE }, body: text };
 }
