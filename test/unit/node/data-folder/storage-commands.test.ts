@@ -73,7 +73,7 @@ describe.skipIf(given === undefined)('on databases in PostgreSQL', () => {
 
   test('verify reports no damage, and the database that is damaged', async () => {
     const sound = await runCommand(['verify', '--storage', storage]);
-    expect(sound).toMatchObject({ code: 0, stderr: '' });
+    expect(sound.code).toBe(0);
     expect(sound.stdout).toMatch(/^empty: 0 documents, .* no damage\nnotes: 303 documents, .* no damage\n$/);
     const damaged = schema();
     await runCommand(['copy', '--from', storage, '--to', damaged]);
