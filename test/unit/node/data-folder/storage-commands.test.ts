@@ -44,7 +44,7 @@ describe.skipIf(given === undefined)('on databases in PostgreSQL', () => {
     storage = schema();
     original = await serving(storage, async (server) => {
       await fillServer(server);
-      await fetch(`${server.url}_config/log/level`, { method: 'PUT', body: '"error"' });
+      await fetch(`${server.url}_config/svc/max_dbs_open`, { method: 'PUT', body: '"99"' });
       return contentOf(server);
     });
   });
@@ -74,7 +74,7 @@ describe.skipIf(given === undefined)('on databases in PostgreSQL', () => {
   test('verify reports no damage, and the database that is damaged', async () => {
     const sound = await runCommand(['verify', '--storage', storage]);
     expect(sound.code).toBe(0);
-    expect(sound.stdout).toMatch(/^empty: 0 documents, .* no damage\nnotes: 303 documents, .* no damage\n$/);
+    expect(sound.stdout).toMatch(/^empty: 0 documents, .* no damage\nnotes: 304 documents, .* no damage\n$/);
     const damaged = schema();
     await runCommand(['copy', '--from', storage, '--to', damaged]);
     const [row] = await query(
@@ -135,9 +135,9 @@ describe.skipIf(given === undefined)('on databases in PostgreSQL', () => {
       expect(done).toMatchObject({ code: 0, stderr: '' });
       expect(done.stdout).toMatch(/^settings: copied, \d+ bytes\n(.*: copied, \d+ bytes\n)+list of databases: copied/);
     });
-    expect(await readFile(join(backup, 'settee.ini'), 'utf8')).toBe('[log]\nlevel = error\n');
+    expect(await readFile(join(backup, 'settee.ini'), 'utf8')).toBe('[svc]\nmax_dbs_open = 99\n');
     const verified = await runCommand(['verify', '--data', backup]);
-    expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/notes: 303 documents, .* no damage/) });
+    expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/notes: 304 documents, .* no damage/) });
     const restored = schema();
     const again = await runCommand(['restore', backup, '--storage', restored]);
     expect(again).toMatchObject({ code: 0, stderr: '' });
@@ -195,7 +195,7 @@ describe.skipIf(given === undefined)('on databases in PostgreSQL', () => {
       const done = await runCommand(['replicate', `${server.url}notes`, 'copy', '--storage', url]);
       expect(done).toMatchObject({ code: 0, stdout: expect.stringMatching(/^30\d written, 0 refused/) });
     });
-    expect((await runCommand(['verify', 'copy', '--storage', url])).stdout).toMatch(/^copy: 303 documents/);
+    expect((await runCommand(['verify', 'copy', '--storage', url])).stdout).toMatch(/^copy: 304 documents/);
   });
 
   test.each([['verify'], ['compact']])('%s is refused while a server uses the storage', async (command) => {
