@@ -4,13 +4,13 @@ import { assertFileName, isFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import type { ConnectionPool } from './connection-pool.ts';
+import { readMetrics } from './monitoring/storage-metrics.ts';
 import { createFile, openFile } from './ownership.ts';
 import { toDatabaseError } from './postgres-errors.ts';
 import { PostgresPageFile } from './postgres-page-file.ts';
 import { ReadAheadRoom } from './read-ahead.ts';
 import { RemovedFiles } from './removed-files.ts';
 import { StatementSets } from './statements.ts';
-import { readMetrics } from './storage-metrics.ts';
 
 /**
  * Makes a store of files in the tables that `prepareSchema` makes. It does not close the pool. Several stores may use the same tables: fencing keeps

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
-import { readMetrics } from '../../../../src/storage/postgres/storage-metrics.ts';
+import { readMetrics } from '../../../../src/storage/postgres/monitoring/storage-metrics.ts';
 import { CuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
 import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Metric } from '../../base/system/contract.ts';
-import type { Connection, ConnectionPool } from './connection-pool.ts';
+import type { Metric } from '../../../base/system/contract.ts';
+import type { Connection, ConnectionPool } from '../connection-pool.ts';
 
 /** How long the database server may take to answer what is asked for monitoring, in milliseconds: then it counts as not reached. */
 const MAX_ANSWER_MS = 2000;
