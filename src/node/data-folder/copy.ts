@@ -219,6 +219,7 @@ async function countDocuments(to: MaintainedStorage, wanted: readonly Chosen[]):
 async function copySettings({ from, to }: Ends): Promise<CopyReport['outcome'] | undefined> {
   const settings = await from.settings.load();
   if (await from.settings.hasAdminMark()) await to.settings.markAdmins(true);
+  if (await from.settings.exist()) await to.settings.create();
   if (isEmpty(settings)) return undefined;
   const outcomes = { filled: 'copied', same: 'there', others: 'kept' } as const;
   return outcomes[await fillSettings(to.settings, settings)];

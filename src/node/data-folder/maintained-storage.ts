@@ -1,4 +1,5 @@
 /** A data folder, or a storage in PostgreSQL, that a command has for itself. */
+import { access } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
@@ -18,7 +19,7 @@ import {
   openStorage,
   type StorageOptions,
 } from './data-folder.ts';
-import { CONFIG_FILE, IniFile } from './ini-file.ts';
+import { CONFIG_FILE, createConfigFile, IniFile } from './ini-file.ts';
 
 export interface StoragePlace {
   readonly dataFolder: string;
@@ -32,6 +33,10 @@ export interface KeptSettings extends ConfigStorage {
   readonly place: string;
   hasAdminMark(): Promise<boolean>;
   markAdmins(hasAdmins: boolean): Promise<void>;
+  /** Whether there are settings, if only none. A data folder whose settings file is missing has lost it. */
+  exist(): Promise<boolean>;
+  /** Makes them exist. */
+  create(): Promise<void>;
 }
 
 /** No server uses it until `release`. */
@@ -78,6 +83,8 @@ async function openFolder(dataFolder: string, { mayBeNew = false }: MaintenanceO
       write: (names, value) => ini.write(names, value),
       hasAdminMark: () => hasAdminMark(path),
       markAdmins: (hasAdmins) => markAdmins(path, hasAdmins),
+      exist: () => isThere(file),
+      create: () => createConfigFile(file),
     },
     openSource: async () => Object.assign(new LmdbFileSource(databases), { close: async () => undefined }),
     target: new LmdbFileTarget(databases),
@@ -109,6 +116,8 @@ async function openTables(url: string, options: MaintenanceOptions): Promise<Mai
       write: (names, value) => settings.write(names, value),
       hasAdminMark: () => settings.hasAdminMark(),
       markAdmins: (hasAdmins) => settings.markAdmins(hasAdmins),
+      exist: async () => true,
+      create: async () => undefined,
     },
     openSource: () => storage.createSnapshot(),
     target: storage.createFileTarget(),
@@ -120,6 +129,13 @@ async function openTables(url: string, options: MaintenanceOptions): Promise<Mai
       await storage.close();
     },
   };
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** For commands that need no ownership, and must not create anything. */

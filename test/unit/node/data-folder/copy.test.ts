@@ -137,6 +137,14 @@ test('other settings of the target stay', async () => {
   expect(await readFile(join(to, 'settee.ini'), 'utf8')).toBe('[log]\nlevel = none\n');
 });
 
+test('with users, but without any setting, can be served where it was copied to', async () => {
+  const folder = join(temporary, 'users');
+  await serving({ dataFolder: folder }, (server) => status(server, '_users', 'PUT'));
+  const to = join(temporary, 'users-copied');
+  expect(await runCommand(['copy', '--from', folder, '--to', to])).toMatchObject({ code: 0 });
+  expect(await serving({ dataFolder: to }, (server) => status(server, '_users'))).toBe(200);
+});
+
 test('is refused while a server uses one of the two', async () => {
   await serving({ dataFolder }, async (server) => {
     const refused = await runCommand(['copy', '--from', dataFolder, '--to', join(temporary, 'x')]);
