@@ -145,6 +145,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, basePath, bytesInFlight },
     ...{ gzip: options.gzip, beginnings: options.beginnings },
+    storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, storage)),
   };

@@ -6,10 +6,14 @@ import { addAdmin } from './command-line/add-admin.ts';
 import { type Command, parseCommand } from './command-line/arguments.ts';
 import { helpFor } from './command-line/help.ts';
 import { replicate } from './command-line/replicate.ts';
-import { backupData, type CopiedDatabase, type CopyProblem, restoreData } from './data-folder/backup.ts';
+import { backupData, restoreData } from './data-folder/backup.ts';
+import { compactData } from './data-folder/compact.ts';
+import type { CopiedDatabase, CopyProblem } from './data-folder/copied-databases.ts';
+import { copyData } from './data-folder/copy.ts';
+import { restoreToStorage } from './data-folder/restore-storage.ts';
 import { verifyData } from './data-folder/verify.ts';
 import { type ProcessHost, serve } from './server/serve.ts';
-import { createProgress, type MessageStream, type OnProgress } from './terminal/progress.ts';
+import { createProgress, formatBytes, type MessageStream, type OnProgress } from './terminal/progress.ts';
 import { UsageError } from './terminal/usage-error.ts';
 import { InputError } from './transfer/document-splitter.ts';
 import { exportFile } from './transfer/export.ts';
@@ -88,7 +92,12 @@ async function run(command: Command, host: CommandHost): Promise<number> {
     case 'backup':
       return reportCopies('copied', backupData(command), host);
     case 'restore':
-      return reportCopies('restored', restoreData(command), host);
+      return reportCopies('restored', restore(command), host);
+    case 'compact':
+      return (await compact(command, host)) ? 0 : 1;
+    case 'copy':
+      await copy(command, host);
+      return 0;
     case 'admin':
       await addAdmin(command, host);
       return 0;
@@ -103,10 +112,10 @@ function refuseCall(error: unknown): never {
 type Verify = Extract<Command, { name: 'verify' }>;
 
 /** Returns true when no damage is left. */
-async function verify({ dataFolder, databases, repair }: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
+async function verify(command: Verify, { stdout, stderr }: CommandHost): Promise<boolean> {
   const onProgress = progressTo(stderr);
   let damaged = 0;
-  const found = verifyData({ dataFolder, databases, repair, onProgress });
+  const found = verifyData({ ...command, onProgress });
   for await (const { database, documents, pages, repairs, damage } of found) {
     for (const done of repairs) stdout.write(`${database}: ${done}\n`);
     const verdict = damage.length === 0 ? 'no damage' : `${damage.length} findings`;
@@ -115,6 +124,37 @@ async function verify({ dataFolder, databases, repair }: Verify, { stdout, stder
     if (damage.length > 0) damaged++;
   }
   return damaged === 0;
+}
+
+function restore({ source, dataFolder, storage }: Extract<Command, { name: 'restore' }>) {
+  return storage === undefined ? restoreData({ source, dataFolder }) : restoreToStorage(source, storage);
+}
+
+/** Returns true if all were compacted. */
+async function compact(
+  command: Extract<Command, { name: 'compact' }>,
+  { stdout, stderr }: CommandHost,
+): Promise<boolean> {
+  let failed = 0;
+  for await (const { database, bytesBefore, bytesAfter, problem } of compactData(command)) {
+    if (problem === undefined) {
+      stdout.write(`${database}: ${formatBytes(bytesAfter)}, before ${formatBytes(bytesBefore)}\n`);
+      continue;
+    }
+    failed++;
+    stderr.write(`${database}: ${escapeControls(problem)}\n`);
+  }
+  return failed === 0;
+}
+
+async function copy(command: Extract<Command, { name: 'copy' }>, { stdout, stderr }: CommandHost): Promise<void> {
+  const onProgress = progressTo(stderr, 'pages copied and compared');
+  for await (const { name, outcome, documents, figures } of copyData({ ...command, onProgress })) {
+    if (outcome === 'kept') stderr.write(`${name}: those of the target stay; they differ from those of the source\n`);
+    else if (outcome === 'there') stdout.write(`${name}: is there already, with the same content\n`);
+    else if (figures === undefined) stdout.write(`${name}: copied\n`);
+    else stdout.write(`${name}: ${documents} documents, ${figures.pages} pages, ${formatBytes(figures.bytes)}\n`);
+  }
 }
 
 async function reportCopies(
@@ -138,9 +178,9 @@ async function reportCopies(
   return 1;
 }
 
-function progressTo(stderr: MessageStream): OnProgress {
+function progressTo(stderr: MessageStream, what = ''): OnProgress {
   const progress = createProgress(stderr, undefined);
-  return (done, total) => progress.update(done, `${done} of ${total}`);
+  return (done, total) => progress.update(done, `${done} of ${total} ${what}`.trimEnd());
 }
 
 function explain(error: unknown): string {

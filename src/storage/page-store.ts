@@ -1,5 +1,6 @@
 import type { Crc32 } from '../base/shared/crc32.ts';
 import type { MaybePromise } from '../base/shared/maybe-promise.ts';
+import type { Metric } from '../base/system/contract.ts';
 
 /**
  * The contract between Settee and what stores its bytes. All structure (trees, documents) lives above it.
@@ -37,6 +38,8 @@ export interface PageStore {
   destroy(file: string): Promise<void>;
   /** How many files are open at the moment, if the store knows. */
   readonly openFiles?: number;
+  /** What an operator should watch. Their names begin with `storage_`. Never fails. Only if the backend has something to say. */
+  metrics?(): Promise<readonly Metric[]>;
   /** Closes every file that is still open, after the running commits. */
   close(): Promise<void>;
 }

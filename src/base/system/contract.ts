@@ -80,6 +80,18 @@ export interface ActiveTask {
   end(): void;
 }
 
+/** A figure for monitoring, as `_prometheus` shows it (docs/http/server.md#prometheus). */
+export interface Metric {
+  /** In small letters, with `_` between words; it ends in the unit, and that of a counter in `_total`. */
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'summary';
+  /** What it is, in a few words. */
+  readonly help: string;
+  readonly value: number;
+  /** For a summary, whose `value` is the sum: how many values were summed. */
+  readonly count?: number;
+}
+
 /**
  * Compresses bytes with gzip as they arrive, at a level from 1, the fastest, to 9, the smallest. Fails with the source's error; a
  * reader that stops early leaves nothing open.

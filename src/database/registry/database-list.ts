@@ -270,20 +270,45 @@ interface ListOptions {
  * exist, and closes it again; other files are left alone, whether they are named or not.
  */
 export async function readListedFiles(options: ListOptions): Promise<ReadonlyMap<string, string>> {
+  const list = await openList(options, 'open');
+  try {
+    return new Map([...list.entries].map(([name, { file }]) => [name, file]));
+  } finally {
+    await list.close();
+  }
+}
+
+/**
+ * Adds databases to the list of a store that no one uses, by name: their files are there already. Creates the list if there is none. A database that
+ * has one of these names now is deleted: its file is removed when the list is opened next.
+ */
+export async function addListedFiles(options: ListOptions, files: ReadonlyMap<string, string>): Promise<void> {
+  const isThere = (await options.store.list()).includes(REGISTRY_FILE);
+  const list = await openList(options, isThere ? 'open' : 'create');
+  try {
+    for (const [name, file] of files) {
+      const entry = list.entries.get(name);
+      if (entry?.file === file) continue;
+      if (entry !== undefined) await list.remove(name);
+      // It would be removed as that of a database that was deleted.
+      if (list.removedFiles.has(file)) await list.forget(file);
+      await list.add(name, file);
+    }
+  } finally {
+    await list.close();
+  }
+}
+
+async function openList(options: ListOptions, mode: 'create' | 'open'): Promise<DatabaseList> {
   const { store } = options;
   const hasher = await createRevisionHasher();
-  const list = await DatabaseList.open({
+  return DatabaseList.open({
     open: async (onFailure) => {
-      const file = await store.open(REGISTRY_FILE, 'open');
+      const file = await store.open(REGISTRY_FILE, mode);
       return openDatabase({ ...options, name: REGISTRY_FILE, file, supports: store.supports, hasher, onFailure });
     },
     // For a list whose creation was interrupted before it had a uuid.
     newUuid: () => randomHex(options.random, 16),
     onLost: () => undefined,
   });
-  try {
-    return new Map([...list.entries].map(([name, { file }]) => [name, file]));
-  } finally {
-    await list.close();
-  }
 }

@@ -10,7 +10,7 @@ import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts
 import type { PlainRequest, ResponseBody } from '../../base/shared/message.ts';
 import type { ActiveTasks } from '../../base/system/active-tasks.ts';
 import { clientAddressOf } from '../../base/system/config.ts';
-import type { ConfigStore, Gzip, Log } from '../../base/system/contract.ts';
+import type { ConfigStore, Gzip, Log, Metric } from '../../base/system/contract.ts';
 import type { Statistics } from '../../base/system/statistics.ts';
 import type { Uuids } from '../../base/system/uuids.ts';
 import type { Feeds } from '../../database/changes/contract.ts';
@@ -37,6 +37,8 @@ export interface Services {
   /** Background work, as `_active_tasks` shows it. */
   readonly tasks: ActiveTasks;
   readonly statistics: Statistics;
+  /** What the storage reports for monitoring, if it does. */
+  readonly storageMetrics?: (() => Promise<readonly Metric[]>) | undefined;
   /** The host's own compression, if it has one with levels. */
   readonly gzip?: Gzip | undefined;
   /** Bounds the memory of requests and responses in progress. */

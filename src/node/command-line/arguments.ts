@@ -1,7 +1,5 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
-import { isStorageUrl } from '../../storage/postgres/storage-url.ts';
 import { DEMO_PORT } from '../server/demo.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
@@ -9,8 +7,20 @@ import { UsageError } from '../terminal/usage-error.ts';
 import { inputFormats } from '../transfer/document-splitter.ts';
 import { type ExportFileOptions, outputFormats } from '../transfer/export.ts';
 import type { ImportFileOptions } from '../transfer/import.ts';
-import type { AddAdminOptions } from './add-admin.ts';
+import {
+  atMost,
+  configFile,
+  dataFolder,
+  type Environment,
+  oneOf,
+  optional,
+  parseFlags,
+  placeOptions,
+  storageUrl,
+  wholeNumber,
+} from './flags.ts';
 import { type CommandName, commandNames } from './help.ts';
+import { type MaintenanceCommand, maintenanceParsers } from './maintenance-arguments.ts';
 import type { ReplicateOptions } from './replicate.ts';
 import { replicateFlags, toReplicateOptions } from './replicate-arguments.ts';
 
@@ -22,22 +32,7 @@ export type Command =
   | ({ readonly name: 'import' } & ImportFileOptions)
   | ({ readonly name: 'export' } & ExportFileOptions)
   | ({ readonly name: 'replicate' } & ReplicateOptions)
-  | {
-      readonly name: 'verify';
-      readonly dataFolder: string;
-      readonly databases: readonly string[];
-      readonly repair: boolean;
-    }
-  | {
-      readonly name: 'backup';
-      readonly dataFolder: string;
-      readonly target: string;
-      readonly configFile: string | undefined;
-    }
-  | { readonly name: 'restore'; readonly source: string; readonly dataFolder: string }
-  | ({ readonly name: 'admin' } & AddAdminOptions);
-
-type Environment = Readonly<Record<string, string | undefined>>;
+  | MaintenanceCommand;
 
 /** Throws a `UsageError` for arguments that it does not understand. Without a command it is `serve`. */
 export function parseCommand(argv: readonly string[], environment: Environment): Command {
@@ -63,70 +58,26 @@ function parseOptions(name: CommandName, argv: readonly string[], environment: E
   return parsers[name](argv, environment);
 }
 
-const dataOption = { data: { type: 'string', short: 'd' } } as const;
-
 const parsers: Readonly<Record<CommandName, (argv: readonly string[], environment: Environment) => Command>> = {
   serve: parseServe,
   import: parseImport,
   export: parseExport,
   replicate: (argv, environment) => {
-    const { values, positionals } = parseFlags('replicate', argv, { ...dataOption, ...replicateFlags });
+    const { values, positionals } = parseFlags('replicate', argv, { ...placeOptions, ...replicateFlags });
     const folder = dataFolder(values.data, environment);
-    return { name: 'replicate', ...toReplicateOptions(values, positionals, folder) };
+    const storage = storageUrl('replicate', values, environment);
+    return { name: 'replicate', ...toReplicateOptions(values, positionals, { dataFolder: folder, storage }) };
   },
-  verify: (argv, environment) => {
-    const { values, positionals } = parseFlags('verify', argv, { ...dataOption, repair: { type: 'boolean' } });
-    const { data, repair = false } = values;
-    return { name: 'verify', dataFolder: dataFolder(data, environment), databases: positionals, repair };
-  },
-  backup: (argv, environment) => {
-    const { values, positionals } = parseFlags('backup', argv, { ...dataOption, config: { type: 'string' } });
-    const [target] = atMost(positionals, 1, 'backup');
-    if (target === undefined) throw new UsageError('Name the folder for the backup: settee backup TARGET', 'backup');
-    const settings = configFile('backup', values.config, environment);
-    return { name: 'backup', dataFolder: dataFolder(values.data, environment), target, configFile: settings };
-  },
-  restore: (argv) => {
-    const { values, positionals } = parseFlags('restore', argv, { ...dataOption });
-    const [source] = atMost(positionals, 1, 'restore');
-    // Neither the environment nor a default sets the folder, so that no one restores into the one in use by accident.
-    if (source === undefined || values.data === undefined) {
-      throw new UsageError('Name both folders: settee restore SOURCE --data FOLDER', 'restore');
-    }
-    return { name: 'restore', source, dataFolder: values.data };
-  },
-  admin: parseAdmin,
+  ...maintenanceParsers,
 };
-
-function parseAdmin(argv: readonly string[], environment: Environment): Command {
-  const { values, positionals } = parseFlags('admin', argv, {
-    ...dataOption,
-    config: { type: 'string' },
-    storage: { type: 'string' },
-  });
-  const [verb, admin] = atMost(positionals, 2, 'admin');
-  if (verb !== 'add' || admin === undefined || admin === '') {
-    throw new UsageError('Name the admin: settee admin add NAME', 'admin');
-  }
-  // Names and passwords are sent with a colon between them.
-  if (admin.includes(':')) throw new UsageError("The name of an admin can't contain a colon.", 'admin');
-  return {
-    name: 'admin',
-    admin,
-    dataFolder: dataFolder(values.data, environment),
-    configFile: configFile('admin', values.config, environment),
-    storage: storageUrl('admin', values, environment),
-  };
-}
 
 function parseServe(argv: readonly string[], environment: Environment): Command {
   const { values, positionals } = parseFlags('serve', argv, {
-    ...dataOption,
+    ...placeOptions,
     port: { type: 'string', short: 'p' },
     host: { type: 'string' },
     'allow-host': { type: 'string', multiple: true },
     memory: { type: 'boolean' },
-    storage: { type: 'string' },
     'log-level': { type: 'string' },
     config: { type: 'string' },
     'tls-cert': { type: 'string' },
@@ -229,57 +180,6 @@ function folderOf(attachments: string | undefined, topic: CommandName): string |
   throw new UsageError('--attachments is empty; name a folder.', topic);
 }
 
-function parseFlags<T extends NonNullable<ParseArgsConfig['options']>>(
-  name: CommandName,
-  argv: readonly string[],
-  options: T,
-) {
-  try {
-    return parseArgs({ args: [...argv], options, allowPositionals: true, strict: true });
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    // The first sentence of Node's message says what is wrong; the others explain syntax that does not help here.
-    throw new UsageError(`${error.message.split(/\.\s/)[0]?.replace(/\.$/, '')}.`, name);
-  }
-}
-
-function atMost(positionals: readonly string[], count: number, topic: CommandName): readonly string[] {
-  const surplus = positionals[count];
-  if (surplus === undefined) return positionals;
-  throw new UsageError(`"${surplus}" is one argument too many.`, topic);
-}
-
-function dataFolder(given: string | undefined, environment: Environment): string {
-  const folder = given ?? environment['SETTEE_DATA'] ?? './data';
-  if (folder !== '') return folder;
-  throw new UsageError(`${given === undefined ? 'SETTEE_DATA' : '--data'} is empty; name a folder.`);
-}
-
-function configFile(
-  command: 'serve' | 'admin' | 'backup',
-  given: string | undefined,
-  environment: Environment,
-): string | undefined {
-  const file = given ?? environment['SETTEE_CONFIG'];
-  if (file !== '') return file;
-  throw new UsageError(`${given === undefined ? 'SETTEE_CONFIG' : '--config'} is empty; name a file.`, command);
-}
-
-/** Undefined: a data folder. A folder that the command names takes precedence over the environment. */
-function storageUrl(
-  command: 'serve' | 'admin',
-  { storage, data }: { readonly storage?: string | undefined; readonly data?: string | undefined },
-  environment: Environment,
-): string | undefined {
-  if (storage !== undefined && data !== undefined) {
-    throw new UsageError('--storage uses no data folder; leave out --data or --storage.', command);
-  }
-  const url = storage ?? (data === undefined ? environment['SETTEE_STORAGE'] : undefined);
-  if (url === undefined || isStorageUrl(url)) return url;
-  const flag = storage === undefined ? 'SETTEE_STORAGE' : '--storage';
-  throw new UsageError(`${flag} must be a URL that begins with postgres:// (docs/node.md#postgresql).`, command);
-}
-
 /** Undefined: the configuration sets it. */
 function parsePort(given: string | undefined, environment: Environment): number | undefined {
   const flag = given === undefined ? 'SETTEE_PORT' : '--port';
@@ -288,32 +188,10 @@ function parsePort(given: string | undefined, environment: Environment): number 
   );
 }
 
-function optional<T>(text: string | undefined, parse: (text: string) => T): T | undefined {
-  return text === undefined ? undefined : parse(text);
-}
-
 /** If the server takes any free port, several servers are likely to run, so the demo also takes any free port. */
 function parseDemoPort(given: string | undefined, serverPort: number | undefined): number {
   if (given === undefined) return serverPort === 0 ? 0 : DEMO_PORT;
   return wholeNumber(given, { flag: '--demo-port', lowest: 0, highest: 65_535 }, 'serve');
-}
-
-interface NumberRange {
-  readonly flag: string;
-  readonly lowest: number;
-  readonly highest: number;
-}
-
-function wholeNumber(text: string, { flag, lowest, highest }: NumberRange, topic: CommandName): number {
-  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (value >= lowest && value <= highest) return value;
-  throw new UsageError(`${flag} is "${text}"; it must be a whole number from ${lowest} to ${highest}.`, topic);
-}
-
-function oneOf<T extends string>(text: string, choices: readonly T[], flag: string, topic: CommandName): T {
-  const found = choices.find((choice) => choice === text);
-  if (found !== undefined) return found;
-  throw new UsageError(`${flag} is "${text}"; it must be one of ${choices.join(', ')}.`, topic);
 }
 
 /** A section ends at the first slash, the section of one host at the last slash before the value: `cors:http://example.com/origins=*`. */

@@ -1,6 +1,9 @@
 /** The commands and their help texts. docs/node.md#the-command-line shows the same commands as a table. */
 
-export const commandNames = ['serve', 'import', 'export', 'replicate', 'verify', 'backup', 'restore', 'admin'] as const;
+export const commandNames = [
+  ...(['serve', 'import', 'export', 'replicate', 'verify', 'compact'] as const),
+  ...(['backup', 'restore', 'copy', 'admin'] as const),
+] as const;
 
 export type CommandName = (typeof commandNames)[number];
 
@@ -16,9 +19,11 @@ Usage: settee [command] [options]
   import URL FILE             write the documents of a JSON file into a database
   export URL [FILE]           write the documents of a database to a JSON file
   replicate SOURCE TARGET     copy one database to another, local or remote
-  verify [DB…]                check a data folder for damage
-  backup TARGET               copy a data folder, also while a server uses it
-  restore SOURCE              create a data folder from a backup
+  verify [DB…]                check a data folder, or databases in PostgreSQL, for damage
+  compact [DB…]               make databases smaller that no server uses
+  backup TARGET               copy a data folder, or databases in PostgreSQL, also while a server uses them
+  restore SOURCE              create a data folder, or databases in PostgreSQL, from a backup
+  copy --from A --to B        copy databases from a data folder to PostgreSQL, back, or between two of a kind
   admin add NAME              add a server admin, or change the password of one
 
   -h, --help                  show this text, or the help of a command (settee import --help)
@@ -112,6 +117,7 @@ where the last one stopped.
       --retries NUMBER        how often a failed request is sent again, with growing waits (default: 10)
       --proxy ADDRESS         use this proxy, an address with http: or socks5:
   -d, --data FOLDER           the folder of databases given by name (default: SETTEE_DATA or ./data)
+      --storage URL           the storage in PostgreSQL of databases given by name, instead (default: SETTEE_STORAGE)
 
 Documents that TARGET refuses are listed on stderr; all others are copied. After SIGINT or SIGTERM the command saves a
 checkpoint and exits; a second signal ends it at once.
@@ -121,41 +127,76 @@ failure, or if the command was stopped early; 2 for wrong arguments.
 `,
   verify: `Usage: settee verify [DB…] [options]
 
-Reads all of a data folder that no server is using: the list of databases, their journals, trees and documents, and
-their indexes. Reports what is damaged. Documents are not changed, but the files are opened as a server opens them,
-which requires the right to write them.
+Reads all of a data folder, or of a storage in PostgreSQL, that no server is using: the list of databases, their
+journals, trees and documents, and their indexes. Reports what is damaged. Documents are not changed, but the files are
+opened as a server opens them, which requires the right to write them.
 
       --repair                remove what is damaged if the rest can then be used, and report what is lost: a record of
                               a journal with everything after it, an index (it is rebuilt later), or a revision of a
                               document that can't be read
   -d, --data FOLDER           the data folder (default: SETTEE_DATA or ./data)
+      --storage URL           the storage in PostgreSQL instead (default: SETTEE_STORAGE)
 
 Exit code: 0 if there is no damage, or none is left after --repair; 1 if something is damaged or can't be read; 2 for
 wrong arguments.
 `,
+  compact: `Usage: settee compact [DB…] [options]
+
+Compacts the named databases, or all, of a data folder or a storage in PostgreSQL that no server is using: old revisions
+and free space go. Prints the size of each before and after. A server compacts by itself, and on request
+(POST /DB/_compact); this command is for databases without a server.
+
+  -d, --data FOLDER           the data folder (default: SETTEE_DATA or ./data)
+      --storage URL           the storage in PostgreSQL instead (default: SETTEE_STORAGE)
+
+Exit code: 0 if all were compacted; 1 on failure; 2 for wrong arguments.
+`,
   backup: `Usage: settee backup TARGET [options]
 
-Copies a data folder into the new folder TARGET: each database as of its last commit, and the settings, including the
-hashed passwords of admins, which only the owner of the copy can read. A server may use the data folder during the
-backup. TARGET can be used as a data folder itself. Databases that can't be read are listed on stderr, and the others
-are copied.
+Copies a data folder, or a storage in PostgreSQL, into the new folder TARGET, which is a data folder itself: each database
+as of its last commit (in PostgreSQL all as of one moment), and the settings, including the hashed passwords of admins,
+which only the owner of the copy can read. A server may use what is copied. Databases that can't be read are listed on
+stderr, and the others are copied.
 A backup does not check all data; "settee verify --data TARGET" does.
 
   -d, --data FOLDER           the data folder to copy (default: SETTEE_DATA or ./data)
-      --config FILE           the server's configuration file (default: SETTEE_CONFIG, or settee.ini in the data folder)
+      --storage URL           the storage in PostgreSQL to copy instead (default: SETTEE_STORAGE)
+      --config FILE           the server's configuration file (default: SETTEE_CONFIG, or settee.ini in the data folder,
+                              or the table in the storage)
 
 Exit code: 0 if the copy is complete; 1 on failure, or if something is missing from the copy; 2 for wrong arguments.
 `,
   restore: `Usage: settee restore SOURCE --data FOLDER
+       settee restore SOURCE --storage URL
 
-Creates the data folder FOLDER from a backup. Indexes and replication notice that its databases went back in time, and
-do not rely on what they knew of them. What is missing or incomplete in the backup is listed on stderr. Settings and
-admins are restored too, unless FOLDER already has settings. If FOLDER then has no admin although its server had one, or
-if the backup has no settings and so can't tell, it is not served until an admin is added.
+Creates the data folder FOLDER, or databases in PostgreSQL, from a backup. Indexes and replication notice that the
+databases went back in time, and do not rely on what they knew of them. What is missing or incomplete in the backup is
+listed on stderr. Settings and admins are restored too, unless the target already has settings. If it then has no admin
+although its server had one, or if the backup has no settings and so can't tell, it is not served until an admin is added.
 
-  -d, --data FOLDER           the new data folder, which must not contain databases (required)
+  -d, --data FOLDER           the new data folder, which must not contain databases
+      --storage URL           the storage in PostgreSQL, which must not contain databases. Then no server may use SOURCE,
+                              and the same command continues after an interruption
 
-Exit code: 0 if the folder is complete; 1 on failure, or if something is missing from it; 2 for wrong arguments.
+Exit code: 0 if the target is complete; 1 on failure, or if something is missing from it; 2 for wrong arguments.
+`,
+  copy: `Usage: settee copy --from PLACE --to PLACE [DB…] [options]
+
+Copies the named databases, or all, from one place to another that no server is using. A place is a data folder, or the
+URL of a storage in PostgreSQL (docs/node.md#postgresql). Documents, conflicts, deletions, attachments, local documents,
+rights, update sequences and indexes are the same afterwards. Settings come along if the target has none.
+
+Each page is compared with its original. The target shows nothing before all is copied; run the same command again to
+continue after an interruption. Databases that are there already, with the same content, are left out.
+
+      --from PLACE            where the databases are (default: SETTEE_STORAGE, if --to is given)
+      --to PLACE              where they are copied to (default: SETTEE_STORAGE, if --from is given)
+      --replace               delete a database of the target that has the same name and another content
+
+Don't serve both places afterwards: the copy has the same server uuid. To keep two databases in step, use
+"settee replicate". For a backup, which marks databases as gone back in time, use "settee restore".
+
+Exit code: 0 if everything is copied; 1 on failure; 2 for wrong arguments.
 `,
   admin: `Usage: settee admin add NAME [options]
 

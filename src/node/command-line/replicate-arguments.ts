@@ -1,5 +1,6 @@
 /** The options of `settee replicate`, as the members of a replication request. */
 import type { JsonObject } from '../../base/json/objects.ts';
+import type { StoragePlace } from '../data-folder/maintained-storage.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 import type { ReplicateOptions } from './replicate.ts';
 
@@ -34,7 +35,7 @@ export interface ReplicateValues {
 export function toReplicateOptions(
   values: ReplicateValues,
   positionals: readonly string[],
-  dataFolder: string,
+  place: StoragePlace,
 ): ReplicateOptions {
   const [source, target, ...surplus] = positionals;
   if (source === undefined || target === undefined || surplus.length > 0) {
@@ -56,7 +57,7 @@ export function toReplicateOptions(
     proxy: values.proxy,
     retries_per_request: values.retries,
   };
-  return { members, retryRefused: values['retry-refused'] ?? false, dataFolder };
+  return { members, retryRefused: values['retry-refused'] ?? false, ...place };
 }
 
 function toParameter(text: string): readonly [string, string] {

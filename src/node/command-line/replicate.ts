@@ -16,6 +16,7 @@ import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
 import { PeerMemory } from '../../replication/peer-memory.ts';
 import { readFilter, runReplication } from '../../replication/run/replication-run.ts';
+import type { StoragePlace } from '../data-folder/maintained-storage.ts';
 import { GuardedNetwork } from '../network/guarded-network.ts';
 import { ProxiedFetches } from '../network/proxied-fetch.ts';
 import { type RunningServer, startServer } from '../server/server.ts';
@@ -23,12 +24,11 @@ import { onEndSignals, type SignalHost } from '../terminal/end-signals.ts';
 import { createProgress, formatBytes, type MessageStream, type Progress } from '../terminal/progress.ts';
 import { UsageError } from '../terminal/usage-error.ts';
 
-export interface ReplicateOptions {
+/** Databases that are named without a URL are in the folder, or in the storage. */
+export interface ReplicateOptions extends StoragePlace {
   /** In the form that `POST /_replicate` takes. */
   readonly members: JsonObject;
   readonly retryRefused: boolean;
-  /** The folder of databases that are named without a URL. */
-  readonly dataFolder: string;
 }
 
 export interface ReplicateHost extends SignalHost {
@@ -59,7 +59,7 @@ export async function replicate(options: ReplicateOptions, host: ReplicateHost):
   const proxies = new ProxiedFetches();
   const guard = guardOfRedirections(proxies);
   const isLocal = [replication.source, replication.target].some(({ kind }) => kind === 'local');
-  const server = isLocal ? await openFolder(options.dataFolder) : undefined;
+  const server = isLocal ? await openPlace(options) : undefined;
   const progress = new ReplicationProgress(host.stderr);
   const replicator = new Replicator({
     run: runReplication,
@@ -114,11 +114,11 @@ function parse(members: JsonObject, defaults: ReturnType<typeof readReplicatorSe
   }
 }
 
-/** Replications that its own documents ask for are left to the server that usually runs on the folder. */
-async function openFolder(dataFolder: string): Promise<RunningServer> {
+/** Replications that its own documents ask for are left to the server that usually runs there. */
+async function openPlace({ dataFolder, storage }: StoragePlace): Promise<RunningServer> {
   try {
     return await startServer({
-      dataFolder,
+      ...{ dataFolder, storage },
       host: '127.0.0.1',
       port: 0,
       logLevel: 'error',

@@ -1,58 +1,93 @@
 import { access, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { systemClock, systemRandom } from '../../base/shared/clock.ts';
-import { silentLog } from '../../base/system/log.ts';
-import { REGISTRY_FILE, readListedFiles } from '../../database/registry/database-list.ts';
-import { databaseFileOf, isDatabaseFile } from '../../database/registry/database-name.ts';
+import { REGISTRY_FILE } from '../../database/registry/database-list.ts';
 import { markRestored } from '../../database/store/state/stored-head.ts';
+import { copyFileOnce } from '../../storage/file-copy.ts';
+import { LmdbFileTarget } from '../../storage/lmdb/copying/file-target.ts';
 import { listFiles, syncPath } from '../../storage/lmdb/folder.ts';
 import { type CopiedFile, copyFiles, type FailedFile } from '../../storage/lmdb/folder-copy.ts';
 import { createLmdbPageStore } from '../../storage/lmdb/lmdb-page-store.ts';
+import type { PageStore } from '../../storage/page-store.ts';
+import type { PostgresSnapshot } from '../../storage/postgres/copying/snapshot.ts';
+import {
+  backupRemedies,
+  type CopiedDatabase,
+  type CopyProblem,
+  concludeCopy,
+  type Findings,
+  hasLostWrites,
+  listLast,
+  nameOfCopy,
+  notCopied,
+  type Remedies,
+  restoreRemedies,
+  SETTINGS,
+  storageRemedies,
+} from './copied-databases.ts';
 import { DATABASES_FOLDER, type DataFolder, damagedList, mustHoldDatabases, openDataFolder } from './data-folder.ts';
-import { backUpSettings, restoreSettings, type SettingsOutcome } from './settings-copy.ts';
+import { mustHoldTablesOf, openExistingStorage, type StoragePlace } from './maintained-storage.ts';
+import { backUpSettings, backUpTable, restoreSettings, type SettingsOutcome } from './settings-copy.ts';
 
-/** What was copied: a database, the list of databases, an index, or the settings. */
-export interface CopiedDatabase {
-  readonly database: string;
-  readonly bytes: number;
+interface BackupOptions extends StoragePlace {
+  readonly target: string;
+  /** The path of the settings. Default: `settee.ini` in the data folder, which need not exist, or the table of a storage. */
+  readonly configFile?: string | undefined;
 }
-
-/** A database, an index or settings that are missing from the copy, or not complete in it. */
-export interface CopyProblem {
-  readonly database: string;
-  /** What is wrong, and what to do about it. */
-  readonly problem: string;
-  /** False for an index, which is built again from the documents. */
-  readonly isLoss: boolean;
-}
-
-/** The name of the settings in the list of copied items. */
-const SETTINGS = 'settings';
 
 /**
- * Copies every database of a data folder, each in the state of its last commit, and the settings, into `target`, which must not
- * exist yet and becomes a data folder itself. A server may be using the folder. Problems come last.
+ * Copies every database of a data folder, each in the state of its last commit, or of a storage in PostgreSQL, all as of one moment, and the
+ * settings, into `target`, which must not exist yet and becomes a data folder. A server may be using what is copied. Problems come last.
  */
-export async function* backupData(options: {
-  readonly dataFolder: string;
-  readonly target: string;
-  /** The path of the settings. Default: `settee.ini` in the data folder, which need not exist. */
-  readonly configFile?: string | undefined;
-}): AsyncGenerator<CopiedDatabase | CopyProblem> {
-  await mustHoldDatabases(options.dataFolder);
-  if (await exists(options.target)) {
-    throw new DatabaseError('storage_exists', `${options.target} exists already. Name a folder that does not exist.`);
+export async function* backupData(options: BackupOptions): AsyncGenerator<CopiedDatabase | CopyProblem> {
+  const { dataFolder, storage: url, target, configFile } = options;
+  if (url !== undefined) {
+    yield* backupStorage(url, options);
+    return;
   }
-  const folder = { path: options.target, databases: join(options.target, DATABASES_FOLDER) };
+  await mustHoldDatabases(dataFolder);
+  const settings = () => backUpSettings({ dataFolder, target, configFile });
+  yield* backupInto(target, settings, filesOf(dataFolder), backupRemedies);
+}
+
+async function* backupStorage(
+  url: string,
+  { target, configFile }: BackupOptions,
+): AsyncGenerator<CopiedDatabase | CopyProblem> {
+  const storage = await openExistingStorage(url);
+  try {
+    const snapshot = await storage.createSnapshot();
+    try {
+      mustHoldTablesOf(await snapshot.list(), storage.place);
+      const table = await snapshot.readSettings(storage.settings);
+      const settings = () => backUpTable(table, { target, configFile });
+      yield* backupInto(target, settings, tablesOf(snapshot, storage.place), storageRemedies);
+    } finally {
+      await snapshot.close();
+    }
+  } finally {
+    await storage.close();
+  }
+}
+
+async function* backupInto(
+  target: string,
+  copySettings: () => Promise<SettingsOutcome>,
+  files: BackedUpFiles,
+  remedies: Remedies,
+): AsyncGenerator<CopiedDatabase | CopyProblem> {
+  if (await exists(target)) {
+    throw new DatabaseError('storage_exists', `${target} exists already. Name a folder that does not exist.`);
+  }
+  const folder = { path: target, databases: join(target, DATABASES_FOLDER) };
   await mkdir(folder.path, { recursive: true });
   let problems: readonly CopyProblem[] | undefined;
   let settings: SettingsOutcome | undefined;
   try {
     // First: a copy that breaks off later is not a backup, since it has no databases.
-    settings = await backUpSettings({ ...options, configFile: options.configFile });
+    settings = await copySettings();
     if (settings.bytes !== undefined) yield { database: SETTINGS, bytes: settings.bytes };
-    problems = yield* copyDatabases(options.dataFolder, folder, backupRemedies);
+    problems = yield* copyDatabases(files, folder, remedies);
   } finally {
     if (problems === undefined) await rm(folder.path, { recursive: true, force: true });
   }
@@ -60,7 +95,7 @@ export async function* backupData(options: {
   yield* settingsProblem(settings);
 }
 
-function settingsProblem({ problem, isLoss }: SettingsOutcome): readonly CopyProblem[] {
+export function settingsProblem({ problem, isLoss }: SettingsOutcome): readonly CopyProblem[] {
   return problem === undefined ? [] : [{ database: SETTINGS, problem, isLoss }];
 }
 
@@ -84,7 +119,7 @@ export async function* restoreData(options: {
     // Before there are databases, so that none are served without their admins.
     const settings = await restoreSettings({ source: options.source, dataFolder: folder.path });
     if (settings.bytes !== undefined) yield { database: SETTINGS, bytes: settings.bytes };
-    const problems = yield* copyDatabases(options.source, folder, restoreRemedies, markAllRestored);
+    const problems = yield* copyDatabases(filesOf(options.source), folder, restoreRemedies, markAllRestored);
     yield* problems;
     yield* settingsProblem(settings);
   } finally {
@@ -92,114 +127,81 @@ export async function* restoreData(options: {
   }
 }
 
-type PageStore = ReturnType<typeof createLmdbPageStore>;
-
-/** Sentences that say what to do about data that is missing from a copy. */
-interface Remedies {
-  /** For a database that has lost its last writes. */
-  readonly lostWrites: string;
-  /** For a database that is listed and has no file. */
-  readonly missing: string;
-}
-
-const backupRemedies: Remedies = {
-  lostWrites:
-    'A server that has the data folder open still has them: stop it with SIGTERM, and make another backup. Without such a server they are lost; restore them from an earlier backup or another replica.',
-  missing: 'Its file is missing from the data folder. Restore it from an earlier backup, or delete the database.',
-};
-
-const restoreRemedies: Remedies = {
-  lostWrites: 'They are lost; restore them from another backup or another replica.',
-  missing:
-    'The backup does not contain it. Restore it from another backup; requests for it fail until the database is deleted.',
-};
-
-/** By file of the source, in the order of copying: what is wrong with it, or undefined. */
-type Findings = Map<string, string | undefined>;
-
 /**
  * Copies into a folder with another name, which is renamed to `databases` at the end, so that an interrupted copy is
  * not taken for a data folder. Returns what is missing from the copy.
  */
 async function* copyDatabases(
-  source: string,
+  source: BackedUpFiles,
   target: Pick<DataFolder, 'path' | 'databases'>,
   remedies: Remedies,
   finish: (store: PageStore, findings: Findings) => Promise<void> = async () => undefined,
 ): AsyncGenerator<CopiedDatabase, readonly CopyProblem[]> {
-  const databases = join(source, DATABASES_FOLDER);
   const draft = `${target.databases}.partial`;
   await rm(draft, { recursive: true, force: true });
   const findings: Findings = new Map();
-  for await (const copy of copyFiles(databases, draft, REGISTRY_FILE)) {
+  for await (const copy of source.copyTo(draft)) {
     const { file } = copy;
     findings.set(file, findingOf(copy, remedies));
     if ('failure' in copy) continue;
-    if (copy.hasLostWrites && file === REGISTRY_FILE) throw damagedList(databases);
-    yield { database: file === REGISTRY_FILE ? 'list of databases' : file, bytes: copy.bytes };
+    if (copy.hasLostWrites && file === REGISTRY_FILE) throw damagedList(source.place);
+    yield { database: nameOfCopy(file), bytes: copy.bytes };
   }
   // A copy ends where the journal is damaged: that is one of the findings.
   const store = createLmdbPageStore(draft, { onDamage: () => undefined });
-  const present = new Set(await listFiles(databases));
-  let listed: ReadonlyMap<string, string>;
+  let problems: readonly CopyProblem[];
   try {
-    listed = await readListedFiles({ store, clock: systemClock, random: systemRandom, log: silentLog });
-    await removeDeleted(store, new Set(listed.values()), findings, present);
-    await finish(store, findings);
+    const present = new Set(await source.present());
+    problems = await concludeCopy(store, findings, present, remedies, () => finish(store, findings));
   } finally {
     await store.close();
   }
   await rename(draft, target.databases);
   await syncPath(target.path);
-  return problemsOf(listed, findings, present, remedies);
-}
-
-function findingOf(copy: CopiedFile | FailedFile, { lostWrites }: Remedies): string | undefined {
-  if ('failure' in copy) return notCopied(copy.failure);
-  if (copy.hasLostWrites)
-    return `Its journal is damaged, and the copy lacks the last writes, those after the damage. ${lostWrites}`;
-  return undefined;
-}
-
-function notCopied({ reason }: DatabaseError): string {
-  return `It is not in the copy. ${reason.replace(/\.?$/, '.')}`;
-}
-
-/** Removes databases that were deleted or created while the others were copied: the list in the copy does not name them. */
-async function removeDeleted(
-  store: PageStore,
-  listed: ReadonlySet<string>,
-  findings: Findings,
-  present: ReadonlySet<string>,
-): Promise<void> {
-  const seen = [...findings.keys()];
-  for (const file of await store.list()) {
-    if (!isDatabaseFile(file) || listed.has(databaseFileOf(file))) continue;
-    const isLater = seen.indexOf(file) > seen.indexOf(REGISTRY_FILE);
-    if (isLater || !present.has(file)) await store.destroy(file);
-  }
-}
-
-/** @param present the files that the source still has: one that was removed meanwhile may have failed because of that. */
-function problemsOf(
-  listed: ReadonlyMap<string, string>,
-  findings: Findings,
-  present: ReadonlySet<string>,
-  { missing }: Remedies,
-): CopyProblem[] {
-  const problems: CopyProblem[] = [];
-  for (const [database, file] of listed) {
-    const problem = findings.has(file) ? findings.get(file) : missing;
-    if (problem !== undefined) problems.push({ database, problem, isLoss: true });
-  }
-  const named = new Set(listed.values());
-  for (const [file, finding] of findings) {
-    if (finding === undefined || named.has(file) || !present.has(file)) continue;
-    const isIndex = databaseFileOf(file) !== file;
-    const damagedIndex = 'This index is damaged, and is not in the copy. It is rebuilt when it is next queried.';
-    problems.push({ database: file, problem: isIndex ? damagedIndex : finding, isLoss: false });
-  }
   return problems;
+}
+
+/** Where files are copied from, into a folder of files for LMDB. */
+interface BackedUpFiles {
+  /** For messages. */
+  readonly place: string;
+  copyTo(folder: string): AsyncIterable<CopiedFile | FailedFile>;
+  /** The files that are there when the copy ends. */
+  present(): Promise<readonly string[]>;
+}
+
+function filesOf(dataFolder: string): BackedUpFiles {
+  const databases = join(dataFolder, DATABASES_FOLDER);
+  return {
+    place: databases,
+    copyTo: (folder) => copyFiles(databases, folder, REGISTRY_FILE),
+    present: () => listFiles(databases),
+  };
+}
+
+function tablesOf(snapshot: PostgresSnapshot, place: string): BackedUpFiles {
+  return { place, copyTo: (folder) => copySnapshot(snapshot, folder), present: () => snapshot.list() };
+}
+
+async function* copySnapshot(snapshot: PostgresSnapshot, folder: string): AsyncGenerator<CopiedFile | FailedFile> {
+  const target = new LmdbFileTarget(folder);
+  for (const file of listLast(await snapshot.list())) {
+    try {
+      const copied = await snapshot.use(file, (found) => copyFileOnce(found, target));
+      if (copied === undefined) continue;
+      await target.publish([file]);
+      yield { file, bytes: copied.bytes, hasLostWrites: false };
+    } catch (error) {
+      if (!(error instanceof DatabaseError) || error.code === 'storage_full' || snapshot.isBroken) throw error;
+      yield { file, failure: error };
+    }
+  }
+  await target.removeDrafts();
+}
+
+function findingOf(copy: CopiedFile | FailedFile, remedies: Remedies): string | undefined {
+  if ('failure' in copy) return notCopied(copy.failure);
+  return copy.hasLostWrites ? hasLostWrites(remedies) : undefined;
 }
 
 /** A file that can't be opened is removed from the copy: it was copied with its damage. */

@@ -103,7 +103,7 @@ export async function holdsDatabase(databases: string, name: string): Promise<bo
   }
 }
 
-interface StorageOptions {
+export interface StorageOptions {
   /** If set, a damaged journal is truncated instead of refused; it gets the file, and a sentence that says what is dropped. */
   readonly onRepair?: ((file: string, repair: string) => void) | undefined;
   /** Whether the structure of each whole file is checked before it is opened. */

@@ -2,10 +2,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { Settings } from '../../base/system/contract.ts';
 import { hasCode } from '../../storage/lmdb/folder.ts';
 import { hasAdminMark, markAdmins } from './data-folder.ts';
 import { CONFIG_FILE, replaceSecretFile } from './ini-file.ts';
-import { readIni } from './ini-text.ts';
+import { editIni, readIni } from './ini-text.ts';
+import type { KeptSettings } from './maintained-storage.ts';
 
 /** What happened to the settings. */
 export interface SettingsOutcome {
@@ -32,17 +34,62 @@ export async function backUpSettings(options: {
 }): Promise<SettingsOutcome> {
   const { dataFolder, target, configFile } = options;
   const path = configFile ?? join(dataFolder, CONFIG_FILE);
-  const settings = await readSettings(path);
+  return writeBackup(target, await readSettings(path), {
+    ifMissing: `${path} does not exist`,
+    isNamed: configFile !== undefined,
+    isMarked: await hasAdminMark(dataFolder),
+  });
+}
+
+/** Like `backUpSettings`, for the settings in the table of a storage. */
+export async function backUpTable(
+  { settings, hasAdmins }: { readonly settings: Settings; readonly hasAdmins: boolean },
+  { target, configFile }: { readonly target: string; readonly configFile: string | undefined },
+): Promise<SettingsOutcome> {
+  const isMarked = hasAdmins;
+  if (configFile !== undefined) {
+    const ifMissing = `${configFile} does not exist`;
+    return writeBackup(target, await readSettings(configFile), { ifMissing, isNamed: true, isMarked });
+  }
+  const text = isEmpty(settings) ? undefined : Buffer.from(writeIni(settings));
+  return writeBackup(target, text, { ifMissing: 'its table of settings is empty', isNamed: false, isMarked });
+}
+
+export function isEmpty(settings: Settings): boolean {
+  return Object.values(settings).every((keys) => Object.keys(keys).length === 0);
+}
+
+/** The text of a settings file. */
+function writeIni(settings: Settings): string {
+  let text = '';
+  for (const [section, keys] of Object.entries(settings)) {
+    for (const [key, value] of Object.entries(keys)) text = editIni(text, CONFIG_FILE, section, key, value);
+  }
+  return text;
+}
+
+interface FoundSettings {
+  /** Where they should be, and are not. */
+  readonly ifMissing: string;
+  /** Whether the user named the path. */
+  readonly isNamed: boolean;
+  /** Whether the server has admins. */
+  readonly isMarked: boolean;
+}
+
+async function writeBackup(
+  target: string,
+  settings: Buffer | undefined,
+  { ifMissing, isNamed, isMarked }: FoundSettings,
+): Promise<SettingsOutcome> {
   await replaceSecretFile(join(target, CONFIG_FILE), settings ?? NONE);
-  const isMarked = await hasAdminMark(dataFolder);
   await markAdmins(target, isMarked);
   if (settings !== undefined) return { bytes: settings.length, problem: undefined, isLoss: false };
-  const isNamed = configFile !== undefined;
   const missing = isNamed
-    ? `The backup has no settings: ${path} does not exist. Name the server's configuration file with --config.`
+    ? `The backup has no settings: ${ifMissing}. Name the server's configuration file with --config.`
     : undefined;
   const problem = isMarked
-    ? `The backup has no settings and no admins, although the server has admins: ${path} does not exist. Make the backup again and name the server's configuration file with --config. If admins are set by flags, serve a restored folder with the same flags.`
+    ? `The backup has no settings and no admins, although the server has admins: ${ifMissing}. Make the backup again and name the server's configuration file with --config. If admins are set by flags, serve a restored folder with the same flags.`
     : missing;
   return { bytes: undefined, problem, isLoss: isMarked };
 }
@@ -79,6 +126,51 @@ export async function restoreSettings(options: {
     problem: problems.length === 0 ? undefined : problems.join(' '),
     isLoss: false,
   };
+}
+
+/** Like `restoreSettings`, into a storage. Settings that it already has stay. */
+export async function restoreIntoTable(source: string, kept: KeptSettings): Promise<SettingsOutcome> {
+  const path = join(source, CONFIG_FILE);
+  const text = await readSettings(path, true);
+  const settings = text === undefined ? {} : readIni(text.toString(), path);
+  const isMarked = text === undefined || (await hasAdminMark(source)) || (await kept.hasAdminMark());
+  const isKept = !isEmpty(settings) && (await fillSettings(kept, settings)) === 'others';
+  await kept.markAdmins(isMarked);
+  const lacksAdmin = isMarked && Object.keys((await kept.load())['admins'] ?? {}).length === 0;
+  const problems = [
+    isKept ? `${kept.place} has settings already, which were not changed; those of the backup are in ${path}.` : '',
+    text === undefined ? 'The backup was made by an older version of Settee: it has no settings and no admins.' : '',
+    lacksAdmin
+      ? 'THE RESTORED STORAGE HAS NO ADMIN, and is not served until it has one: "settee admin add NAME --storage URL" adds one.'
+      : '',
+  ].filter((one) => one !== '');
+  return {
+    bytes: isKept || isEmpty(settings) ? undefined : text?.length,
+    problem: problems.length === 0 ? undefined : problems.join(' '),
+    isLoss: false,
+  };
+}
+
+/** Stores settings where there are none. Those that are there stay; returns whether they are others. */
+export async function fillSettings(kept: KeptSettings, settings: Settings): Promise<'filled' | 'same' | 'others'> {
+  const there = await kept.load();
+  if (isSame(there, settings)) return 'same';
+  if (!isEmpty(there)) return 'others';
+  for (const [section, keys] of Object.entries(settings)) {
+    for (const [key, value] of Object.entries(keys)) await kept.write([{ section, key }], value);
+  }
+  return 'filled';
+}
+
+function isSame(left: Settings, right: Settings): boolean {
+  return sorted(left) === sorted(right);
+}
+
+function sorted(settings: Settings): string {
+  const lines = Object.entries(settings).flatMap(([section, keys]) =>
+    Object.entries(keys).map(([key, value]) => JSON.stringify([section, key, value])),
+  );
+  return lines.sort().join('\n');
 }
 
 function noAdmin(dataFolder: string): string {

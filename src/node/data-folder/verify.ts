@@ -11,7 +11,7 @@ import { describeLoss } from '../../database/store/open-database.ts';
 import { verifyIndexes } from '../../queries/views/verify-indexes.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import type { OnProgress } from '../terminal/progress.ts';
-import { mustHoldDatabases, openDataFolder, openStorage } from './data-folder.ts';
+import { openForMaintenance, type StoragePlace } from './maintained-storage.ts';
 
 /** What `verify` found in one database, or in the list of databases. */
 interface DatabaseFindings {
@@ -24,8 +24,7 @@ interface DatabaseFindings {
   readonly damage: readonly string[];
 }
 
-interface VerifyOptions {
-  readonly dataFolder: string;
+interface VerifyOptions extends StoragePlace {
   /** The databases to verify; all of them if none is named. `not_found` for a name that does not exist. */
   readonly databases: readonly string[];
   /** Whether to drop damaged parts if the rest can be used without them. */
@@ -36,19 +35,18 @@ interface VerifyOptions {
 const LIST = 'list of databases';
 
 /**
- * Reads databases of a data folder that no server is using, with their indexes, and reports damage. Without `repair` it
+ * Reads databases of a data folder, or of another storage, that no server is using, with their indexes, and reports damage. Without `repair` it
  * changes no document; as at every opening, it completes what an interrupted run left unfinished.
  */
 export async function* verifyData(options: VerifyOptions): AsyncGenerator<DatabaseFindings> {
-  await mustHoldDatabases(options.dataFolder);
-  const folder = await openDataFolder(options.dataFolder);
+  const storage = await openForMaintenance(options, { command: 'verify' });
   try {
     const repairs = new Map<string, string[]>();
     const noteRepair = (file: string, repair: string) => {
       const database = databaseFileOf(file);
       repairs.set(database, [...(repairs.get(database) ?? []), repair]);
     };
-    const store = openStorage(folder.databases, {
+    const store = storage.openStore({
       onRepair: options.repair ? noteRepair : undefined,
       checksWholly: true,
       reservesSpace: false,
@@ -65,12 +63,18 @@ export async function* verifyData(options: VerifyOptions): AsyncGenerator<Databa
         : undefined,
     });
     try {
-      yield* verifyAll({ registry, store, options, repairsOf: (file) => repairs.get(file) ?? [] });
+      yield* verifyAll({
+        registry,
+        store,
+        options,
+        place: storage.place,
+        repairsOf: (file) => repairs.get(file) ?? [],
+      });
     } finally {
       await registry.close();
     }
   } finally {
-    await folder.release();
+    await storage.release();
   }
 }
 
@@ -78,18 +82,19 @@ interface Verification {
   readonly registry: Registry;
   readonly store: PageStore;
   readonly options: VerifyOptions;
+  readonly place: string;
   /** The repairs of a database when its file was opened. */
   repairsOf(file: string): readonly string[];
 }
 
 async function* verifyAll(verification: Verification): AsyncGenerator<DatabaseFindings> {
-  const { registry, options, repairsOf } = verification;
+  const { registry, options, place, repairsOf } = verification;
   const list = await registry.verifyList();
   const listRepairs = repairsOf(REGISTRY_FILE);
   if (list.damage.length + listRepairs.length > 0) yield { database: LIST, ...list, repairs: listRepairs };
   for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
     if (!registry.names().includes(database)) {
-      throw new DatabaseError('not_found', `There is no database "${database}" in ${options.dataFolder}.`);
+      throw new DatabaseError('not_found', `There is no database "${database}" in ${place}.`);
     }
     const verified = Promise.resolve(registry.use(database, (opened) => verifyOne(verification, opened)));
     // A database that can't be read must not keep the others from being verified.

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
 import { heldMs, isThreadWanted, TimeSlice } from '../../base/shared/turn.ts';
+import type { FileState } from '../file-copy.ts';
 import type { JournalRecord, Opening, PageNumber } from '../page-store.ts';
 import { storageCorrupt } from '../storage-errors.ts';
 import { checkDataFile } from './data-file.ts';
@@ -167,6 +168,30 @@ export function takeOwnership(
 export function hasLostRecords(file: string, environment: Environment, folder: string): boolean {
   const { record, epoch } = readOwner(file, environment.state);
   return readJournal(environment, folder, record, epoch).recovered.damage !== undefined;
+}
+
+/** Returns the state of a file that no one writes to, and the damage of its journal, which then ends before it. Changes nothing. */
+export function readState(
+  file: string,
+  environment: Environment,
+  folder: string,
+): { readonly state: FileState; readonly damage: JournalDamage | undefined } {
+  const { record, epoch } = readOwner(file, environment.state);
+  const { records, damage } = readJournal(environment, folder, record, epoch).recovered;
+  const nextClaim = Math.max(record.start, record.truncated, (records.at(-1)?.number ?? 0) + 1);
+  const head = environment.state.get(HEAD);
+  return { state: { epoch, head, journal: records, truncated: record.truncated, nextClaim }, damage };
+}
+
+/** Gives a new data file the state of another file, durably. All journal records then lie in LMDB. */
+export function writeState({ root, state, journal }: Environment, copied: FileState): void {
+  const { epoch, head, truncated, nextClaim } = copied;
+  const earlier = spansOf(copied.journal).map((span) => ({ ...span, epoch }));
+  root.transactionSync(() => {
+    putOwner(state, { format: LMDB_FORMAT, start: nextClaim, truncated, earlier }, epoch);
+    if (head !== undefined) void state.put(HEAD, head, 0);
+    for (const { number, text } of copied.journal) void journal.put(number, text);
+  });
 }
 
 function readJournal(

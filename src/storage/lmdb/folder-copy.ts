@@ -111,7 +111,7 @@ async function looksDamaged(file: string, draft: string): Promise<boolean> {
 }
 
 /** Opens the generation that holds the file, without becoming its owner. */
-async function openCurrent(file: string, folder: string, generations: readonly number[]): Promise<Environment> {
+export async function openCurrent(file: string, folder: string, generations: readonly number[]): Promise<Environment> {
   let [number] = generations;
   for (;;) {
     if (number === undefined) throw storageCorrupt(file, `there is no data file in ${folder}`);

@@ -6,8 +6,8 @@ import { isFileName } from '../backend-checks.ts';
  * The layout on the disk. Each file is a folder with the file's name, with one `data-<generation>.mdb` in it (and
  * LMDB's lock file beside that). A compaction adds the next generation and then moves the file to it (compaction.ts).
  *
- * File names begin with a letter or digit, so a name that begins with an underscore is not a file: `_new.…` is one being
- * created, `_doomed.…` one being removed. Both steps end in one rename, so a crash leaves a whole file or none; what is
+ * File names begin with a letter or digit, so a name that begins with an underscore is not a file: `_copy.…` and `_copied.…` are
+ * what copying/file-target.ts makes, `_new.…` is one being created, `_doomed.…` one being removed. Both steps end in one rename, so a crash leaves a whole file or none; what is
  * left over is removed by `sweep`.
  */
 const NEW = '_new.';

@@ -51,6 +51,19 @@ export function checkBytes(crc32: Crc32, page: PageNumber, stored: Uint8Array): 
   return crc32(bytes, seedOf(page)) === found ? bytes : undefined;
 }
 
+const HEX_DIGITS = /^[0-9a-f]{8}$/;
+
+/** Returns what a page is whose checksum is right, given its bytes; undefined if no checksum in it is. */
+export function kindOfPage(crc32: Crc32, page: PageNumber, stored: Uint8Array): 'text' | 'bytes' | undefined {
+  const textEnd = stored.length - DIGITS;
+  if (textEnd >= 0) {
+    const digits = String.fromCharCode(...stored.subarray(textEnd));
+    const isText = HEX_DIGITS.test(digits) && toDigits(crc32(stored.subarray(0, textEnd), seedOf(page))) === digits;
+    if (isText) return 'text';
+  }
+  return checkBytes(crc32, page, stored) === undefined ? undefined : 'bytes';
+}
+
 /** Adds a checksum. `text`: a JSON object with at least one member. */
 export function addToHead(crc32: Crc32, text: string): string {
   return `${text.slice(0, -1)},"crc":"${toDigits(crc32(text))}"}`;

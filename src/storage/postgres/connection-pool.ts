@@ -46,12 +46,34 @@ const DURABILITY = `SELECT set_config('synchronous_commit', 'on', false)
 
 const SERVER = 'SELECT pg_postmaster_start_time()::text AS started, pg_is_in_recovery() AS is_standby';
 
+/** What a pool has done, and is doing. */
+export interface PoolFigures {
+  /** How many connections there may be, there are, are not in use, and how many callers wait for one. */
+  readonly most: number;
+  readonly open: number;
+  readonly idle: number;
+  readonly waiting: number;
+  /** Statements that were sent, and the seconds until they were answered, in total. */
+  readonly trips: number;
+  readonly tripSeconds: number;
+  /** Attempts that failed, and were repeated. */
+  readonly repeats: number;
+}
+
+/** Statements of all connections of a pool. */
+class Trips {
+  count = 0;
+  ms = 0;
+}
+
 /** The connections to a database server. It survives that the server is restarted, or replaced by another one at the same address. */
 export class ConnectionPool {
   readonly address: StorageAddress;
   readonly #pool: Pool;
   readonly #servers = new WeakMap<PoolClient, string>();
   readonly #clock: () => number;
+  readonly #trips = new Trips();
+  #repeats = 0;
   #isClosing = false;
   /** When attempts are no longer repeated. */
   #endsAt = Number.POSITIVE_INFINITY;
@@ -90,18 +112,39 @@ export class ConnectionPool {
     }
   }
 
+  get figures(): PoolFigures {
+    const { totalCount: open, idleCount: idle, waitingCount: waiting } = this.#pool;
+    const { count: trips, ms } = this.#trips;
+    return {
+      ...{ most: this.address.pool, open, idle, waiting },
+      ...{ trips, tripSeconds: ms / 1000, repeats: this.#repeats },
+    };
+  }
+
   /** Calls `work` with a connection. Fails with what it throws, or with why there is no connection; `failureOf` says what that means. */
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#isClosing) throw storageClosed('The storage');
-    const client = await this.#pool.connect();
+    const { connection, release } = await this.acquire();
     let failure: unknown;
     try {
-      return await work(await this.#ready(client));
+      return await work(connection);
     } catch (error) {
       failure = error;
       throw error;
     } finally {
-      client.release(failure !== undefined && endsConnection(failure));
+      release(failure);
+    }
+  }
+
+  /** A connection that the caller uses until it calls `release`, with the failure that ended its use if there was one. */
+  async acquire(): Promise<{ readonly connection: Connection; release(failure?: unknown): void }> {
+    if (this.#isClosing) throw storageClosed('The storage');
+    const client = await this.#pool.connect();
+    const release = (failure?: unknown) => client.release(failure !== undefined && endsConnection(failure));
+    try {
+      return { connection: await this.#ready(client), release };
+    } catch (error) {
+      release(error);
+      throw error;
     }
   }
 
@@ -135,6 +178,7 @@ export class ConnectionPool {
       wait: async (error) => {
         if (this.#isClosing || this.#clock() + pauseMs > Math.min(until, this.#endsAt))
           throw storageUnreachable(what, timeoutS, error);
+        this.#repeats += 1;
         await wait(pauseMs);
         pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
       },
@@ -163,7 +207,7 @@ export class ConnectionPool {
       server = String(rows[0]?.started);
       this.#servers.set(client, server);
     }
-    return new PooledConnection(client, server, this.address.prepares);
+    return new PooledConnection(client, server, this.address.prepares, this.#trips);
   }
 }
 
@@ -202,16 +246,24 @@ class PooledConnection implements Connection {
   readonly server: string;
   readonly #client: PoolClient;
   readonly #prepares: boolean;
+  readonly #trips: Trips;
 
-  constructor(client: PoolClient, server: string, prepares: boolean) {
+  constructor(client: PoolClient, server: string, prepares: boolean, trips: Trips) {
+    this.#trips = trips;
     this.#client = client;
     this.server = server;
     this.#prepares = prepares;
   }
 
   async query(statement: Statement | string, values: readonly Value[] = []): Promise<readonly Row[]> {
-    const { rows } = await this.#client.query<Record<string, unknown>>(this.#config(statement, values));
-    return rows;
+    const sent = performance.now();
+    try {
+      const { rows } = await this.#client.query<Record<string, unknown>>(this.#config(statement, values));
+      return rows;
+    } finally {
+      this.#trips.count += 1;
+      this.#trips.ms += performance.now() - sent;
+    }
   }
 
   #config(statement: Statement | string, values: readonly Value[]): QueryConfig {

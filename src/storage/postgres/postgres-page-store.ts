@@ -1,8 +1,10 @@
 import { crc32 } from 'node:zlib';
-import { assertFileName } from '../backend-checks.ts';
+import type { Metric } from '../../base/system/contract.ts';
+import { assertFileName, isFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import type { ConnectionPool } from './connection-pool.ts';
+import { readMetrics } from './monitoring/storage-metrics.ts';
 import { createFile, openFile } from './ownership.ts';
 import { toDatabaseError } from './postgres-errors.ts';
 import { PostgresPageFile } from './postgres-page-file.ts';
@@ -49,7 +51,11 @@ class PostgresPageStore implements PageStore {
       this.#removed.sweep();
       const { list } = this.#statements.common;
       const rows = await this.#pool.repeat('listing files', (connection) => connection.query(list));
-      return rows.map((row) => String(row['name'])).sort();
+      // Others are copies that are being made (copying/file-target.ts).
+      return rows
+        .map((row) => String(row['name']))
+        .filter(isFileName)
+        .sort();
     });
   }
 
@@ -85,6 +91,10 @@ class PostgresPageStore implements PageStore {
 
   get openFiles(): number {
     return this.#open.size;
+  }
+
+  metrics(): Promise<readonly Metric[]> {
+    return readMetrics(this.#pool);
   }
 
   async close(): Promise<void> {

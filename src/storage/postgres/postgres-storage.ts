@@ -1,9 +1,12 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { FileTarget } from '../file-copy.ts';
 import type { PageStore } from '../page-store.ts';
 import { ConnectionPool } from './connection-pool.ts';
+import { PostgresFileTarget } from './copying/file-target.ts';
+import { PostgresSnapshot } from './copying/snapshot.ts';
 import { connectionRefused } from './postgres-errors.ts';
 import { createPostgresPageStore } from './postgres-page-store.ts';
-import { prepareSchema } from './schema.ts';
+import { hasSchema, prepareSchema } from './schema.ts';
 import { SettingsTable } from './settings-table.ts';
 import { StorageLease } from './storage-lease.ts';
 import { readStorageUrl } from './storage-url.ts';
@@ -22,9 +25,30 @@ export class PostgresStorage {
    * Connects, and prepares the tables. Rejects with `bad_request` if the URL can't be used, with `storage_failed` if the database server refuses, or
    * is not reached in time, with `storage_newer_format` if a later release has changed the tables.
    */
-  static async open(url: string, environment: Readonly<Record<string, string | undefined>>): Promise<PostgresStorage> {
+  static open(url: string, environment: Readonly<Record<string, string | undefined>>): Promise<PostgresStorage> {
+    return PostgresStorage.#open(url, environment, async () => undefined);
+  }
+
+  /** Like `open`, and fails with `not_found` if no server has ever used that place, which stays as it is. */
+  static openExisting(
+    url: string,
+    environment: Readonly<Record<string, string | undefined>>,
+  ): Promise<PostgresStorage> {
+    return PostgresStorage.#open(url, environment, async (pool) => {
+      if (await hasSchema(pool)) return;
+      const reason = `There is no storage at ${pool.address.place}. Check the database and the schema (…?schema=NAME) in its URL.`;
+      throw new DatabaseError('not_found', reason);
+    });
+  }
+
+  static async #open(
+    url: string,
+    environment: Readonly<Record<string, string | undefined>>,
+    check: (pool: ConnectionPool) => Promise<void>,
+  ): Promise<PostgresStorage> {
     const pool = await ConnectionPool.open(await readStorageUrl(url, environment));
     try {
+      await check(pool);
       await prepareSchema(pool);
       return new PostgresStorage(pool);
     } catch (error) {
@@ -40,6 +64,16 @@ export class PostgresStorage {
 
   createStore(): PageStore {
     return createPostgresPageStore(this.#pool);
+  }
+
+  /** All files as they are now. To be closed. */
+  createSnapshot(): Promise<PostgresSnapshot> {
+    return PostgresSnapshot.open(this.#pool);
+  }
+
+  /** For the owner of the storage. */
+  createFileTarget(): FileTarget {
+    return new PostgresFileTarget(this.#pool);
   }
 
   /** See `StorageLease.take`. */

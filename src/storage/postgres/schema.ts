@@ -22,6 +22,7 @@ export function pageTable(schema: string, part: number): string {
  *
  * - `files`: `floor` is the lowest number that the next owner may claim, `truncated` the lowest record that counts, `step` the number of commits
  *   of this epoch that changed the row, `page_bytes` the size of all pages. A removed file has no name, until its pages are gone.
+ *   The name of a copy that is being made begins with "_" (copying/file-target.ts).
  * - `journal`: records as UTF-8.
  * - `pages_0` and so on: texts as UTF-8. There are none of a file that is not in `files`.
  * - `servers`: who runs on this storage; one of them owns it.
@@ -105,6 +106,14 @@ export async function prepareSchema(pool: ConnectionPool): Promise<void> {
         await connection.query(`UPDATE ${schema}.format SET version = ${MIGRATIONS.length} WHERE id = 1`);
     }),
   );
+}
+
+/** Whether `prepareSchema` was ever called for that schema. */
+export async function hasSchema(pool: ConnectionPool): Promise<boolean> {
+  const text = 'SELECT to_regclass($1) IS NOT NULL AS is_there';
+  const name = `${pool.address.schema}.format`;
+  const [row] = await pool.repeat('looking for its tables', (connection) => connection.query(text, [name]));
+  return row?.['is_there'] === true;
 }
 
 /** Of two that create the same at the same time, one fails on an index of the catalogue. */

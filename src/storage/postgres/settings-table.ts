@@ -1,4 +1,4 @@
-import type { ConnectionPool } from './connection-pool.ts';
+import type { Connection, ConnectionPool, Row } from './connection-pool.ts';
 
 interface SettingName {
   readonly section: string;
@@ -15,16 +15,21 @@ export class SettingsTable {
     this.#pool = pool;
   }
 
-  async load(): Promise<Settings> {
-    const text = `SELECT section, key, value FROM ${this.#pool.address.schema}.settings ORDER BY section, key`;
-    const rows = await this.#pool.repeat('reading the settings', (connection) => connection.query(text));
-    const sections = new Map<string, Map<string, string>>();
-    for (const row of rows) {
-      const section = String(row['section']);
-      const keys = sections.get(section) ?? new Map<string, string>();
-      sections.set(section, keys.set(String(row['key']), String(row['value'])));
-    }
-    return Object.fromEntries([...sections].map(([section, keys]) => [section, Object.fromEntries(keys)]));
+  load(): Promise<Settings> {
+    return this.#pool.repeat('reading the settings', async (connection) => (await this.read(connection)).settings);
+  }
+
+  /** Reads the settings, and what `hasAdminMark` returns, in the transaction of a connection. */
+  async read(connection: Connection): Promise<{ readonly settings: Settings; readonly hasAdmins: boolean }> {
+    const { schema } = this.#pool.address;
+    const rows = await connection.query(`SELECT section, key, value FROM ${schema}.settings ORDER BY section, key`);
+    const [format] = await connection.query(`SELECT has_admins FROM ${schema}.format WHERE id = 1`);
+    return { settings: toSettings(rows), hasAdmins: format?.['has_admins'] === true };
+  }
+
+  /** Whether a server of this storage has had an admin, and none was removed on purpose since. */
+  hasAdminMark(): Promise<boolean> {
+    return this.#pool.repeat('reading the settings', async (connection) => (await this.read(connection)).hasAdmins);
   }
 
   /** Stores a value under the first of the names, or deletes it if it is undefined. Deletes the others. */
@@ -43,15 +48,18 @@ export class SettingsTable {
     });
   }
 
-  /** Whether a server of this storage has had an admin, and none was removed on purpose since. */
-  async hasAdminMark(): Promise<boolean> {
-    const text = `SELECT has_admins FROM ${this.#pool.address.schema}.format WHERE id = 1`;
-    const [row] = await this.#pool.repeat('reading the settings', (connection) => connection.query(text));
-    return row?.['has_admins'] === true;
-  }
-
   async markAdmins(hasAdmins: boolean): Promise<void> {
     const text = `UPDATE ${this.#pool.address.schema}.format SET has_admins = $1 WHERE id = 1 AND has_admins <> $1`;
     await this.#pool.repeat('storing a setting', (connection) => connection.query(text, [hasAdmins]));
   }
+}
+
+function toSettings(rows: readonly Row[]): Settings {
+  const sections = new Map<string, Map<string, string>>();
+  for (const row of rows) {
+    const section = String(row['section']);
+    const keys = sections.get(section) ?? new Map<string, string>();
+    sections.set(section, keys.set(String(row['key']), String(row['value'])));
+  }
+  return Object.fromEntries([...sections].map(([section, keys]) => [section, Object.fromEntries(keys)]));
 }

@@ -79,6 +79,10 @@ export async function holdsNothing(file: PageFile, crc32: Crc32): Promise<boolea
  */
 export async function markRestored(file: PageFile, crc32: Crc32): Promise<void> {
   if (file.opening.head === undefined) return;
-  const head = decodeHead(file.opening.head, file.name, crc32);
-  await file.commit({ durability: 'strict', head: encodeHead({ ...head, clean: false }, crc32) });
+  await file.commit({ durability: 'strict', head: restoredHead(file.opening.head, file.name, crc32) });
+}
+
+/** Returns the head of a file with the mark of `markRestored`. */
+export function restoredHead(stored: string, file: string, crc32: Crc32): string {
+  return encodeHead({ ...decodeHead(stored, file, crc32), clean: false }, crc32);
 }

@@ -1,4 +1,5 @@
 /** `_prometheus`: the statistics as Prometheus collects them (docs/http/server.md#prometheus), in its text format, version 0.0.4. */
+import type { Metric } from '../../../base/system/contract.ts';
 import type { Statistic } from '../../../base/system/counters.ts';
 import { VERSION } from '../../../base/system/version.ts';
 import type { Answer, Context } from '../../request/context.ts';
@@ -10,32 +11,39 @@ const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 /** Sections whose statistics are one metric with a label. */
 const LABELS: Readonly<Record<string, string>> = { httpd_request_methods: 'method', httpd_status_codes: 'code' };
 
-interface Metric {
+interface MetricLines {
   readonly name: string;
-  readonly type: 'counter' | 'gauge' | 'summary';
+  readonly type: Metric['type'];
   readonly help: string;
   readonly lines: string[];
 }
 
-export function answerPrometheus({ services }: Context): Answer {
-  const metrics = new Map<string, Metric>();
+export async function answerPrometheus({ services }: Context): Promise<Answer> {
+  const metrics = new Map<string, MetricLines>();
   for (const statistic of services.statistics.list) {
     const metric = metricOf(statistic);
     const known = metrics.get(metric.name);
     if (known === undefined) metrics.set(metric.name, metric);
     else known.lines.push(...metric.lines);
   }
-  const info: Metric = {
+  const info: MetricLines = {
     name: 'svc_info',
     type: 'gauge',
     help: 'the version that runs',
     lines: [`svc_info{version="${VERSION}"} 1`],
   };
-  const text = [info, ...metrics.values()].map(textOf).join('');
+  const storage = ((await services.storageMetrics?.()) ?? []).map(linesOf);
+  const text = [info, ...metrics.values(), ...storage].map(textOf).join('');
   return { status: 200, headers: { 'content-type': TYPE, 'cache-control': MUST_REVALIDATE }, body: text };
 }
 
-function metricOf(statistic: Statistic): Metric {
+function linesOf({ name: own, type, help, value, count = 0 }: Metric): MetricLines {
+  const name = `svc_${own}`;
+  const lines = type === 'summary' ? [`${name}_sum ${value}`, `${name}_count ${count}`] : [`${name} ${value}`];
+  return { name, type, help, lines };
+}
+
+function metricOf(statistic: Statistic): MetricLines {
   const { section, id, kind, read } = statistic;
   const help = descriptionOf(statistic);
   const label = LABELS[section];
@@ -53,6 +61,6 @@ function metricOf(statistic: Statistic): Metric {
   return { name, type: kind === 'count' ? 'counter' : 'gauge', help, lines: [`${name} ${read()}`] };
 }
 
-function textOf({ name, type, help, lines }: Metric): string {
+function textOf({ name, type, help, lines }: MetricLines): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines.join('\n')}\n`;
 }
