@@ -44,6 +44,7 @@ export class PostgresPageFile implements PageFile {
   readonly #onClosed: (file: PostgresPageFile) => void;
   readonly #id: string;
   readonly #life = new FileLife();
+  readonly #reader: PageReader;
   readonly #pages: ReadAhead;
   readonly #commits: Commits;
   readonly #journalSize: JournalSize;
@@ -64,8 +65,8 @@ export class PostgresPageFile implements PageFile {
     this.#support = support;
     this.#onClosed = onClosed;
     this.#id = id;
-    const reader = new PageReader({ pool, statements, file: id });
-    this.#pages = new ReadAhead({ room, read: (page) => reader.read(page) });
+    this.#reader = new PageReader({ pool, statements, file: id });
+    this.#pages = new ReadAhead({ room, read: (page) => this.#reader.read(page) });
     const { epoch, journal } = opening;
     const lastRecord = journal.at(-1)?.number;
     const known = { name, id, owner, epoch, pageBytes, lastRecord, server };
@@ -84,6 +85,14 @@ export class PostgresPageFile implements PageFile {
       throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
     }
     return value;
+  }
+
+  async readRange(page: PageNumber, offset: number, length: number): Promise<Uint8Array | undefined> {
+    this.#life.mustBeOpen();
+    return this.#named('a read', async () => {
+      const known = this.#pages.isAhead(page) ? await this.#pages.readRange(page, offset, length) : undefined;
+      return known ?? this.#reader.readRange(page, offset, length);
+    });
   }
 
   readAhead(pages: readonly PageNumber[]): void {

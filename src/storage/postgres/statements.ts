@@ -129,6 +129,13 @@ function createPageStatements(schema: string, part: number) {
       `read_pages_${part}`,
       `SELECT number, is_text, value FROM ${pages} WHERE file = $1 AND number = ANY ($2::bigint[])`,
     ),
+    /** file, page numbers, where each range begins, its bytes. In the order of the ranges; without those of pages that are not there. */
+    readRanges: statement(
+      `read_ranges_${part}`,
+      `SELECT wanted.at, substring(page.value FROM wanted.start::int + 1 FOR wanted.length::int) AS value
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS wanted (number, start, length, at)
+       JOIN ${pages} AS page ON page.file = $1 AND page.number = wanted.number AND NOT page.is_text`,
+    ),
     pageNumbers: statement(
       `page_numbers_${part}`,
       `SELECT number FROM ${pages} WHERE file = $1 AND number >= $2 ORDER BY number LIMIT $3`,
