@@ -20,7 +20,7 @@ import { hasAdmin } from './admin-guard.ts';
 import { givenSettings, openConfiguration } from './configuration.ts';
 import { findHome } from './find-home.ts';
 import { collectAfterLargeRequests } from './garbage.ts';
-import type { OtherServer, SharedHome } from './home.ts';
+import type { Home, OtherServer, SharedHome } from './home.ts';
 import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
@@ -189,12 +189,11 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   home.announce(options.announce ?? http.url);
   undo.add(() => log.info('the server is stopping'));
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
-  const { adminCommand, dataFolder, place, shared } = home;
   return {
     url: http.url,
     hasAdmin: hasAdmin(running.config),
-    standsByFor: shared?.isOwner === false ? describeOwner(shared.owner) : undefined,
-    ...{ adminCommand, dataFolder, place, handle },
+    ...describeHome(home),
+    handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),
   };
 }
@@ -205,6 +204,11 @@ function healthOf(shared: SharedHome): Health {
     const { hasSynchronousReplica: replica } = shared;
     return { role: 'owner', ...(replica !== undefined && { synchronous_replica: replica }) };
   };
+}
+
+function describeHome({ adminCommand, dataFolder, place, shared }: Home) {
+  const standsByFor = shared?.isOwner === false ? describeOwner(shared.owner) : undefined;
+  return { adminCommand, dataFolder, place, standsByFor };
 }
 
 function describeOwner(owner: OtherServer | undefined): string {

@@ -15,8 +15,8 @@ interface PageReaderOptions {
 }
 
 /** Ranges in one statement, and their bytes. */
-const MOST_RANGES = 256;
-const MOST_RANGE_BYTES = 4 * 2 ** 20;
+const MAX_RANGES = 256;
+const MAX_RANGE_BYTES = 4 * 2 ** 20;
 
 interface Wait<T> {
   readonly promise: Promise<T | undefined>;
@@ -113,7 +113,7 @@ function inParts(ranges: readonly WantedRange[]): WantedRange[][] {
   for (const range of ranges) {
     const part = parts.at(-1);
     bytes += range.length;
-    if (part !== undefined && part.length < MOST_RANGES && bytes <= MOST_RANGE_BYTES) part.push(range);
+    if (part !== undefined && part.length < MAX_RANGES && bytes <= MAX_RANGE_BYTES) part.push(range);
     else {
       parts.push([range]);
       bytes = range.length;
