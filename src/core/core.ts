@@ -76,11 +76,16 @@ export interface CoreOptions {
   readonly bytesInFlight?: ByteBudget | undefined;
   /** Default: any number of responses begin at a time. */
   readonly beginnings?: Beginnings | undefined;
+  /** What `_up` says in addition. */
+  readonly health?: Health | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
   readonly gzip?: Gzip | undefined;
 }
+
+/** Returns members of the response of `_up`. */
+export type Health = NonNullable<Services['health']>;
 
 /** See `ReplicatorHost`. */
 export type Network = Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections'>;
@@ -144,7 +149,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // Requests.
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, basePath, bytesInFlight },
-    ...{ gzip: options.gzip, beginnings: options.beginnings },
+    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, storage)),

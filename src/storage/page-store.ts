@@ -123,9 +123,9 @@ export interface PageFile {
   read(page: PageNumber, kind: 'bytes'): MaybePromise<Uint8Array | undefined>;
   /**
    * Returns a copy of a part of a bytes page, or undefined if there is no such page. Only if the backend can return it for
-   * less cost than the whole page.
+   * less cost than the whole page. In the same turn, unless there is `readAhead`.
    */
-  readRange?(page: PageNumber, offset: number, length: number): Uint8Array | undefined;
+  readRange?(page: PageNumber, offset: number, length: number): MaybePromise<Uint8Array | undefined>;
   /** Says which pages will probably be read next: they may be read now, together. Only if a read costs the backend a round trip. */
   readAhead?(pages: readonly PageNumber[]): void;
   commit(commit: Commit): Promise<void>;

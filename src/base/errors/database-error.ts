@@ -55,6 +55,7 @@ export type ErrorCode =
   | 'storage_exists'
   | 'storage_missing'
   | 'storage_failed'
+  | 'storage_rolled_back'
   // the service
   | 'shutting_down'
   | 'too_busy'

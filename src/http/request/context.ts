@@ -44,6 +44,8 @@ export interface Services {
   /** Bounds the memory of requests and responses in progress. */
   readonly bytesInFlight: ByteBudget;
   readonly beginnings?: Beginnings | undefined;
+  /** Returns what `_up` says in addition, if the host has something to say. */
+  readonly health?: (() => Readonly<Record<string, string | boolean>>) | undefined;
   /** The beginning of every path, without a slash at its end; empty if the service is at the root. */
   readonly basePath: string;
 }

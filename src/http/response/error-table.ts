@@ -69,6 +69,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   storage_exists: 500,
   storage_missing: 500,
   storage_failed: 500,
+  storage_rolled_back: 503,
   shutting_down: 503,
   too_busy: 503,
   // RFC 6585, 4.

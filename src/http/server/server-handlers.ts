@@ -21,7 +21,7 @@ export function getUp(context: Context): Answer {
     const status = mode === 'true' ? 'maintenance_mode' : mode;
     return jsonAnswer(context, 404, JSON.stringify({ status }));
   }
-  return jsonAnswer(context, 200, '{"status":"ok"}');
+  return jsonAnswer(context, 200, JSON.stringify({ status: 'ok', ...context.services.health?.() }));
 }
 
 export async function getActiveTasks(context: Context): Promise<Answer> {

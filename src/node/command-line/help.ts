@@ -45,6 +45,8 @@ everything to disk, and exits. A second signal ends it at once, which loses no a
       --memory                keep everything in memory instead, until the server stops
       --storage URL           keep databases and settings in PostgreSQL instead, as in postgres://user@host:5432/database
                               (default: SETTEE_STORAGE; docs/node.md#postgresql)
+      --announce URL          where clients reach this server, for servers that stand by for the same storage
+                              (default: SETTEE_ANNOUNCE, or where it listens; docs/node.md#several-servers)
       --without-admin         serve the folder even if its server had admins and now has none: everyone who can reach
                               the server may then do everything
       --demo-port NUMBER      the port of the demo (default: 5985, or any free one if --port is 0)

@@ -2,6 +2,7 @@
 import { access } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { silentLog } from '../../base/system/log.ts';
 import type { ConfigStorage } from '../../core/config/config-storage.ts';
@@ -10,6 +11,7 @@ import { LmdbFileSource } from '../../storage/lmdb/copying/file-source.ts';
 import { LmdbFileTarget } from '../../storage/lmdb/copying/file-target.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
+import type { StorageLease } from '../../storage/postgres/storage-lease.ts';
 import {
   hasAdminMark,
   markAdmins,
@@ -97,9 +99,12 @@ async function openTables(url: string, options: MaintenanceOptions): Promise<Mai
   const { command, mayBeNew = false } = options;
   const storage = await (mayBeNew ? PostgresStorage.open(url, process.env) : openExistingStorage(url));
   const { place, settings } = storage;
-  let lease: Awaited<ReturnType<PostgresStorage['takeLease']>> | undefined;
+  const machine = hostname();
+  const described = `"settee ${command}" (process ${process.pid} on ${machine})`;
+  let lease: StorageLease | undefined;
   try {
-    lease = await storage.takeLease({ described: `"settee ${command}" (process ${process.pid} on ${hostname()})` });
+    lease = await storage.openLease({ described, machine });
+    await takeFromNoServer(lease, place);
     if (!mayBeNew) await mustHoldTables(storage);
   } catch (error) {
     await lease?.release();
@@ -136,6 +141,29 @@ async function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/** How often a command looks whether the owner is alive, in milliseconds, and for how long: the lease of one that was killed ends before that. */
+const LOOK_MS = 500;
+const MAX_LOOKS = 40;
+
+/** Takes the storage, also from a server that was killed. Fails with `storage_locked` if its owner renews its lease. */
+async function takeFromNoServer(lease: StorageLease, place: string): Promise<void> {
+  let seen: StorageLease['owner'];
+  for (let looks = 0; !(await lease.tryTake()); looks += 1) {
+    const { owner } = lease;
+    const isAlive = owner !== undefined && seen?.id === owner.id && seen.beats !== owner.beats;
+    if (isAlive || looks >= MAX_LOOKS) throw locked(place, owner);
+    seen = owner;
+    await wait(LOOK_MS);
+  }
+}
+
+function locked(place: string, owner: StorageLease['owner']): DatabaseError {
+  const who = owner?.described ?? 'another server';
+  const where = owner?.address === undefined ? '' : `, which answers at ${owner.address}`;
+  const reason = `The storage at ${place} is in use by ${who}${where}. Stop that server first, and those that stand by for it; or name another schema (…?schema=NAME) or database.`;
+  return new DatabaseError('storage_locked', reason);
 }
 
 /** For commands that need no ownership, and must not create anything. */

@@ -46,10 +46,10 @@ export interface HttpServer {
   /** Applies to new connections; existing ones go on. Does nothing for a server without TLS. */
   renewTls(keys: TlsKeys): void;
   /**
-   * Stops accepting, waits until running requests have ended (10 seconds at most), and closes every connection.
+   * Stops accepting, waits until running requests have ended (`longestMs` at most, by default 10 seconds), and closes every connection.
    * May be called more than once.
    */
-  close(): Promise<void>;
+  close(longestMs?: number): Promise<void>;
 }
 
 export interface ListenOptions {
@@ -104,8 +104,8 @@ export async function listen(
     renewTls: (keys) => {
       if (server instanceof TlsServer) server.setSecureContext(keys);
     },
-    close: () => {
-      closing ??= drain(server, unused, sockets);
+    close: (longestMs = drainMs) => {
+      closing ??= drain({ server, unused, sockets }, longestMs);
       return closing;
     },
   };
@@ -203,7 +203,7 @@ function addressOf(server: Server, scheme: string): string {
   return `${scheme}://${host}:${address.port}/`;
 }
 
-async function drain(server: Server, unused: ReadonlySet<Socket>, sockets: ReadonlySet<Socket>): Promise<void> {
+async function drain({ server, unused, sockets }: CreatedServer, longestMs: number): Promise<void> {
   const closed = once(server, 'close');
   server.close();
   const closeIdle = () => {
@@ -214,7 +214,7 @@ async function drain(server: Server, unused: ReadonlySet<Socket>, sockets: Reado
   const deadline = setTimeout(() => {
     server.closeAllConnections();
     for (const socket of sockets) socket.destroy();
-  }, drainMs);
+  }, longestMs);
   await closed;
   clearInterval(idleCheck);
   clearTimeout(deadline);

@@ -1,17 +1,9 @@
-/** Where a server keeps its databases: one server at a time. */
-import { hostname } from 'node:os';
-import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
-import { DatabaseError } from '../../base/errors/database-error.ts';
-import type { ConfigStore, Log } from '../../base/system/contract.ts';
+/** Where a server keeps its databases: one server at a time owns them. */
+import type { DatabaseError } from '../../base/errors/database-error.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
 import type { ConfigStorage } from '../../core/config/config-storage.ts';
-import { createMemoryPageStore, MemoryMedium } from '../../storage/memory-page-store.ts';
 import type { PageStore } from '../../storage/page-store.ts';
-import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
-import { holdsDatabases, mustHoldList, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
-import { CONFIG_FILE } from '../data-folder/ini-file.ts';
-import { AdminGuard, adminCommand, marksOf, storageAdminCommand } from './admin-guard.ts';
-import { settingsStorage } from './configuration.ts';
+import type { AdminGuard } from './admin-guard.ts';
 
 export interface HomeOptions {
   readonly memory?: boolean | undefined;
@@ -31,12 +23,14 @@ export interface Home {
   readonly guard: AdminGuard | undefined;
   /** The command that sets an admin. */
   readonly adminCommand: string;
-  /** Takes it for this server. Rejects with `storage_locked` while another server has it. */
-  take(config: ConfigStore): Promise<void>;
+  /**
+   * Takes it for this server. While another server has it, resolves with false if servers share it, and otherwise rejects with `storage_locked`.
+   */
+  take(config: ConfigStore): Promise<boolean>;
   /** Whether it is certain that no other server has it. */
   readonly isHeld: boolean;
   openStore(): PageStore;
-  /** Tells servers that are refused where this one answers. */
+  /** Tells other servers where this one answers. */
   announce(url: string): void;
   /** Operations that wait for the medium fail soon. */
   beginClose(): void;
@@ -44,117 +38,37 @@ export interface Home {
   release(): Promise<void>;
   /** Ends what was needed to read the settings. */
   close(): Promise<void>;
+  /** Undefined if only one server at a time can use it. */
+  readonly shared?: SharedHome;
 }
 
-/** `log`: for what happens to the settings. */
-export async function findHome(options: HomeOptions, log: Log, startLog: Log): Promise<Home> {
-  if (options.storage !== undefined) return findStorage(options, options.storage, log, startLog);
-  return options.memory === true ? memoryHome(options, startLog) : folderHome(options, log, startLog);
+/** A server that owns what this one stands by for. */
+export interface OtherServer {
+  /** The process and its machine, for messages. */
+  readonly described: string;
+  readonly machine: string;
+  /** Where it answers, if it has announced that. */
+  readonly address: string | undefined;
 }
 
-function memoryHome({ configFile }: HomeOptions, startLog: Log): Home {
-  const medium = new MemoryMedium();
-  return {
-    place: undefined,
-    dataFolder: undefined,
-    settings: settingsStorage(configFile, startLog),
-    guard: undefined,
-    adminCommand: adminCommand(configFile, undefined),
-    take: nothing,
-    isHeld: true,
-    openStore: () => createMemoryPageStore({ crc32, medium }),
-    announce: () => undefined,
-    beginClose: () => undefined,
-    release: nothing,
-    close: nothing,
-  };
+/** What several servers share: one owns it, and the others stand by until it is free. */
+export interface SharedHome {
+  /** Whether this server owns it, even if it is not certain at the moment that it still does. */
+  readonly isOwner: boolean;
+  /** Another server that owns it. */
+  readonly owner: OtherServer | undefined;
+  /** Whether another server stands by. */
+  readonly isAwaited: boolean;
+  /** The name of this machine. */
+  readonly machine: string;
+  /** Why this process does not use it any more: it lacks what it had stored for good. */
+  readonly rollback: DatabaseError | undefined;
+  /** Whether strict commits wait for a second machine; undefined if that is not known. */
+  readonly hasSynchronousReplica: boolean | undefined;
+  /** Called when it is not this server's any more, with a sentence that says why. */
+  onLost: (why: string) => void;
+  /** Resolves when it is this server's. Fails with `storage_closed` when this server releases it, with `storage_rolled_back`, and like `Home.take`. */
+  takeWhenFree(): Promise<void>;
+  /** Lets another server take it. This one may take it again. */
+  giveUp(): Promise<void>;
 }
-
-function folderHome(
-  { dataFolder = './data', configFile, withoutAdmin = false }: HomeOptions,
-  log: Log,
-  startLog: Log,
-): Home {
-  const file = configFile ?? join(dataFolder, CONFIG_FILE);
-  const command = adminCommand(file, dataFolder);
-  const marks = marksOf(dataFolder);
-  const guard = new AdminGuard({ place: dataFolder, marks, configFile: file, dataFolder, command, withoutAdmin, log });
-  let folder: Awaited<ReturnType<typeof openDataFolder>> | undefined;
-  return {
-    get place() {
-      return folder?.path;
-    },
-    get dataFolder() {
-      return folder?.path;
-    },
-    settings: settingsStorage(file, startLog),
-    guard,
-    get adminCommand() {
-      return adminCommand(file, folder?.path ?? dataFolder);
-    },
-    take: async (config) => {
-      folder = await openDataFolder(dataFolder);
-      if (await holdsDatabases(folder.databases)) await guard.assertSettings(folder.databases, config);
-    },
-    isHeld: true,
-    openStore: () => openStorage(mustBeTaken(folder).databases),
-    announce: (url) => folder?.announce(url),
-    beginClose: () => undefined,
-    release: async () => folder?.release(),
-    close: nothing,
-  };
-}
-
-async function findStorage(
-  { configFile, withoutAdmin = false }: HomeOptions,
-  url: string,
-  log: Log,
-  startLog: Log,
-): Promise<Home> {
-  const storage = await PostgresStorage.open(url, process.env);
-  const { place, settings } = storage;
-  const command = configFile === undefined ? storageAdminCommand() : adminCommand(configFile, undefined);
-  const options = { place, marks: settings, configFile, dataFolder: undefined, command, withoutAdmin, log };
-  let lease: Awaited<ReturnType<PostgresStorage['takeLease']>> | undefined;
-  return {
-    place,
-    dataFolder: undefined,
-    settings: configFile === undefined ? settings : settingsStorage(configFile, startLog),
-    guard: new AdminGuard(options),
-    adminCommand: command,
-    take: async () => {
-      const onLost = () => log.error(`Another server has taken ${place}; this one answers nothing more. Stop it.`);
-      lease = await storage.takeLease({ described: `process ${process.pid} on ${hostname()}`, onLost });
-      await mustHoldAList(storage);
-    },
-    get isHeld() {
-      return lease?.isHeld ?? false;
-    },
-    openStore: () => storage.createStore(),
-    announce: (address) => void lease?.announce(address).catch(() => undefined),
-    beginClose: () => storage.beginClose(),
-    release: async () => lease?.release(),
-    close: () => storage.close(),
-  };
-}
-
-/** Fails if the storage has databases, and not the list of them. */
-async function mustHoldAList(storage: PostgresStorage): Promise<void> {
-  const store = storage.createStore();
-  try {
-    mustHoldList(
-      await store.list(),
-      storage.place,
-      'Restore the database of PostgreSQL from a backup; or name another schema, to begin without databases.',
-    );
-  } finally {
-    await store.close();
-  }
-}
-
-function mustBeTaken<T>(folder: T | undefined): T {
-  if (folder !== undefined) return folder;
-  throw new DatabaseError('storage_closed', 'The data folder is not open; start the server again');
-}
-
-async function nothing(): Promise<void> {}

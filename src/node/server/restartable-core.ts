@@ -98,11 +98,11 @@ export class RestartableCore {
     this.#core?.beginShutdown();
   }
 
-  /** Fails with `storage_blocked` if the storage does not finish closing. */
-  async close(): Promise<void> {
+  /** Lets running requests end for `drainMs` milliseconds at most. Fails with `storage_blocked` if the storage does not finish closing. */
+  async close(drainMs = DRAIN_MS): Promise<void> {
     this.beginShutdown();
     await this.#opening;
-    await this.#closeCore();
+    await this.#closeCore(drainMs);
   }
 
   async #handleLater(request: PlainRequest): Promise<PlainResponse> {
@@ -134,12 +134,12 @@ export class RestartableCore {
     await this.#opening;
   }
 
-  async #closeCore(): Promise<void> {
+  async #closeCore(drainMs = DRAIN_MS): Promise<void> {
     const core = this.#core;
     this.#core = undefined;
     if (core === undefined) return;
     core.beginShutdown();
-    if (this.#running > 0) await this.#idle();
+    if (this.#running > 0) await this.#idle(drainMs);
     const { closeMs } = this.#options;
     await within(core.close(), closeMs, () => {
       this.#hangs = true;
@@ -148,11 +148,11 @@ export class RestartableCore {
   }
 
   /** Waits for the requests in progress, but not forever: those that remain are then broken off. */
-  async #idle(): Promise<void> {
+  async #idle(drainMs: number): Promise<void> {
     const idle = new Promise<void>((resolve) => {
       this.#onIdle = resolve;
     });
-    await within(idle, DRAIN_MS, () => new Error('requests take too long')).catch(() => undefined);
+    await within(idle, drainMs, () => new Error('requests take too long')).catch(() => undefined);
     this.#onIdle = undefined;
   }
 }

@@ -68,7 +68,9 @@ async function startService(options: ServeOptions): Promise<Service> {
   };
 }
 
-function describe({ url, place }: RunningServer): string[] {
+function describe({ url, place, standsByFor }: RunningServer): string[] {
+  if (standsByFor !== undefined)
+    return [`Settee ${VERSION} at ${url} stands by for ${place}, which ${standsByFor} owns`];
   const storage = place === undefined ? 'keeps its data in memory only' : `keeps its data in ${place}`;
   return [`Settee ${VERSION} answers at ${url} and ${storage}`, `Its administration page is at ${url}_utils/`];
 }

@@ -1,13 +1,13 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../../base/shared/byte-budget.ts';
-import type { Handle, PlainResponse } from '../../base/shared/message.ts';
+import type { Handle, PlainRequest } from '../../base/shared/message.ts';
 import { clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
 import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
-import { type Core, createCore } from '../../core/core.ts';
+import { type Core, createCore, type Health } from '../../core/core.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { createGateway, followVirtualHosts, VirtualHosts } from '../../http/middleware/gateway.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
@@ -18,10 +18,11 @@ import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
 import { hasAdmin } from './admin-guard.ts';
 import { givenSettings, openConfiguration } from './configuration.ts';
+import { findHome } from './find-home.ts';
 import { collectAfterLargeRequests } from './garbage.ts';
-import { findHome } from './home.ts';
+import type { Home, OtherServer, SharedHome } from './home.ts';
+import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
-import { RestartableCore } from './restartable-core.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
@@ -66,6 +67,8 @@ export interface ServerOptions {
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** The configuration file. Default: `settee.ini` in the data folder; none for a server in memory, and a table in a `storage`. */
   readonly configFile?: string | undefined;
+  /** Where clients reach this server, for servers that stand by for the same `storage`. Default: where it listens. */
+  readonly announce?: string | undefined;
   /** Takes each entry of the log, without a newline at its end. Default: stderr. */
   readonly onLog?: ((entry: string) => void) | undefined;
   /** How long the storage may take to close before `close` gives up on it. Default 20 seconds. */
@@ -79,6 +82,8 @@ export interface RunningServer {
   readonly hasAdmin: boolean;
   /** The command that sets one. */
   readonly adminCommand: string;
+  /** The server for which it stands by (docs/node.md#several-servers), and where that one answers; undefined if it serves the databases itself. */
+  readonly standsByFor: string | undefined;
   /** Absolute; undefined for a server that has none. */
   readonly dataFolder: string | undefined;
   /** Where it keeps its data, for messages: the data folder, or the URL of the storage without its password; undefined for a server in memory. */
@@ -93,14 +98,23 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Fails with `bad_request` for an allowed host that is not a host name, or an invalid setting. */
+/** Fails with `bad_request` for an allowed host that is not a host name, an announced address that is not a URL, or an invalid setting. */
 export function assertServerOptions(options: ServerOptions): void {
   for (const name of options.allowedHosts ?? []) assertHostName(name);
+  if (options.announce !== undefined && !isWebAddress(options.announce)) {
+    const reason = `"${options.announce}" can't be announced: it must be a URL of this server, such as http://db1.example.org:5984`;
+    throw new DatabaseError('bad_request', reason);
+  }
   createConfig(givenSettings(options));
 }
 
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}
+
 /**
- * Serves a data folder, or another storage, over HTTP. Rejects with `storage_locked` while another process serves the same, with
+ * Serves a data folder, or another storage, over HTTP. While another server owns the storage, it stands by for it. Rejects with `storage_locked` while
+ * another process serves the same folder, with
  * `storage_corrupt` if the folder has lost its list of databases, with `storage_blocked` when the port is taken, with
  * `bad_request` if the options are invalid (`assertServerOptions`), if the configuration file can't be read, for a host beyond
  * loopback, and for a folder whose server has had an admin and has none now.
@@ -117,7 +131,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 }
 
 async function start(options: ServerOptions, undo: CleanupStack): Promise<RunningServer> {
-  let service: RestartableCore | undefined;
+  let service: OwnedService | undefined;
   let ownUrl: string | undefined;
   let config: SettingsStore = createConfig(givenSettings(options));
   const settings = () => service?.config ?? config;
@@ -139,7 +153,6 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
   undo.add(() => (service?.hangs ? undefined : home.release()));
   undo.add(() => home.guard?.close());
-  await home.take(config);
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
   // It outlives the core, which `_restart` reopens.
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
@@ -156,41 +169,51 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
       gateway: createGateway,
+      health: home.shared && healthOf(home.shared),
     });
   };
   const { storageCloseMs: closeMs = longestCloseMs } = options;
-  service = await RestartableCore.open({ configure, open: openCore, log, closeMs }, config);
+  const headersFor = ({ headers }: PlainRequest) => sharingHeaders(running.config, headers);
+  const ownership = { home, ownUrl: () => ownUrl, headersFor };
+  service = await OwnedService.open({ configure, open: openCore, log, closeMs, ...ownership }, config);
   const running = service;
   undo.add(() => running.close());
-  const handle: Handle = (request) => (home.isHeld ? running.handle(request) : notHeld());
+  const handle: Handle = (request) => running.handle(request);
   const parts = { log, bytesInFlight, network, handle };
   const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, parts);
   ownUrl = http.url.replace(/\/$/, '');
-  undo.add(() => http.close());
+  undo.add(() => http.close(running.drainMs));
   if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
   undo.add(() => home.beginClose());
   undo.add(() => running.beginShutdown());
-  home.announce(http.url);
+  home.announce(options.announce ?? http.url);
   undo.add(() => log.info('the server is stopping'));
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
-  const { adminCommand, dataFolder, place } = home;
   return {
     url: http.url,
     hasAdmin: hasAdmin(running.config),
-    ...{ adminCommand, dataFolder, place, handle },
+    ...describeHome(home),
+    handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),
   };
 }
 
-/** The response of a server that can't be certain that its storage has no other owner by now. */
-function notHeld(): PlainResponse {
-  const reason =
-    'The server has not reached its storage for a while, and another server may have taken it. Try again in a moment; its log says more.';
-  return {
-    status: 503,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '5' },
-    body: `${JSON.stringify({ error: 'service_unavailable', reason })}\n`,
+/** What `_up` says about a server that shares its storage. */
+function healthOf(shared: SharedHome): Health {
+  return () => {
+    const { hasSynchronousReplica: replica } = shared;
+    return { role: 'owner', ...(replica !== undefined && { synchronous_replica: replica }) };
   };
+}
+
+function describeHome({ adminCommand, dataFolder, place, shared }: Home) {
+  const standsByFor = shared?.isOwner === false ? describeOwner(shared.owner) : undefined;
+  return { adminCommand, dataFolder, place, standsByFor };
+}
+
+function describeOwner(owner: OtherServer | undefined): string {
+  if (owner === undefined) return 'another server';
+  return owner.address === undefined ? owner.described : `${owner.described} at ${owner.address}`;
 }
 
 /** Returns a function that ends it. */
@@ -238,7 +261,7 @@ interface Listening {
 }
 
 function listenAt(
-  service: RestartableCore,
+  service: OwnedService,
   options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
   { log, bytesInFlight, network, handle }: Listening,
 ): Promise<HttpServer> {
@@ -268,7 +291,10 @@ function listenAt(
 }
 
 /** Headers that tell a page of another origin that it may read a response which the service did not create. */
-function sharingHeaders(config: Config, { origin, host }: IncomingHttpHeaders): Record<string, string> {
+function sharingHeaders(
+  config: Config,
+  { origin, host }: { readonly origin?: string | undefined; readonly host?: string | undefined },
+): Record<string, string> {
   const grant = grantOf(config, origin, host);
   const vary: Record<string, string> = isCorsEnabled(config) ? { vary: 'Origin' } : {};
   return grant === undefined ? vary : { ...vary, ...grantHeaders(grant, ['content-type', 'cache-control', 'server']) };
@@ -279,7 +305,7 @@ function bindAddress(config: Config): string {
 }
 
 /** What `follow` derives from the present settings, even after they were reopened. Called at each request. */
-function followed<T>(service: RestartableCore, follow: (config: ConfigStore) => () => T): () => T {
+function followed<T>(service: OwnedService, follow: (config: ConfigStore) => () => T): () => T {
   let { config } = service;
   let read = follow(config);
   return () => {

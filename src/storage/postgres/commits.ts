@@ -3,6 +3,7 @@ import type { Commit, Page } from '../page-store.ts';
 import { commitInDoubt, connectionLost, storageDeleted, storageFenced } from '../storage-errors.ts';
 import { booleanArray, bytesArray, int8Array } from './binary-arrays.ts';
 import { type Connection, type ConnectionPool, inTransaction, type Value } from './connection-pool.ts';
+import type { DurableHistory } from './durable-history.ts';
 import { failureOf, isUniqueViolation, toDatabaseError } from './postgres-errors.ts';
 import type { FileStatements } from './statements.ts';
 import { numberOf } from './values.ts';
@@ -16,13 +17,15 @@ interface CommitsOptions {
   readonly name: string;
   readonly id: string;
   readonly epoch: number;
+  readonly owner: string;
   readonly pageBytes: number;
   /** The number of the last record in the journal; undefined if it holds none. */
   readonly lastRecord: number | undefined;
   /** The server on which the file was opened. */
   readonly server: string;
-  /** Called if the database server has lost commits, with a sentence that says why. */
+  /** Called if the database server has lost relaxed commits, with a sentence that says why. */
   readonly onLoss: (loss: string) => void;
+  readonly history: DurableHistory;
 }
 
 /** What the database says about the file. */
@@ -53,12 +56,17 @@ export class Commits {
   #step = 0;
   #lastRecord: number | undefined;
   #pageBytes: number;
+  /** What was stored for good: the step of the last strict commit, and the last record that it covers, if the journal still has it. */
+  #durableStep = 0;
+  #durableRecord: number | undefined;
   /** The server that is known to have all commits. */
   #server: string;
 
   constructor(options: CommitsOptions) {
     this.#options = options;
     this.#lastRecord = options.lastRecord;
+    // Opening the file made them durable.
+    this.#durableRecord = options.lastRecord;
     this.#pageBytes = options.pageBytes;
     this.#server = options.server;
   }
@@ -70,7 +78,7 @@ export class Commits {
 
   /**
    * Returns false if another owner has opened the file. Fails with `storage_closed` if the database has lost commits: then pages may be missing that were
-   * written. To be called between commits.
+   * written; with `storage_rolled_back` if strict ones are among them. To be called between commits.
    */
   isCurrent(): Promise<boolean> {
     const attempt: Attempt = { commit: FLUSH, mayBeDone: false, isFlush: false };
@@ -126,6 +134,7 @@ export class Commits {
     }
     const state = await this.#mustBeOwner(connection, attempt);
     if (attempt.mayBeDone && this.#isDone(state, attempt.commit)) return this.#wasDone(connection, attempt, state);
+    this.#mustHaveAll(state);
     throw this.#lost();
   }
 
@@ -139,10 +148,10 @@ export class Commits {
 
   /** Returns the size of all pages afterwards; undefined if the file's row is not as this owner left it. */
   async #send(connection: Connection, commit: Commit): Promise<number | undefined> {
-    const { statements, id, epoch } = this.#options;
+    const { statements, id, epoch, owner } = this.#options;
     if (isAppend(commit)) {
       const { number, text } = commit.journal;
-      const values = [id, epoch, number, Buffer.from(text), durabilityOf(commit)];
+      const values = [id, epoch, number, Buffer.from(text), durabilityOf(commit), owner];
       const rows = await connection.query(statements.append, values);
       return rows.length === 0 ? undefined : this.#pageBytes;
     }
@@ -151,7 +160,7 @@ export class Commits {
     if (pieces.length === 0) return this.#change(connection, commit, last, []);
     return inTransaction(connection, async () => {
       for (const pages of pieces) {
-        await connection.query(statements.writePages, [id, epoch, this.#step, ...pageValues(pages)]);
+        await connection.query(statements.writePages, [id, epoch, this.#step, ...pageValues(pages), owner]);
       }
       return this.#change(connection, commit, last, pieces.flat());
     });
@@ -163,7 +172,7 @@ export class Commits {
     pages: readonly Page[],
     written: readonly Page[],
   ): Promise<number | undefined> {
-    const { statements, id, epoch } = this.#options;
+    const { statements, id, epoch, owner } = this.#options;
     const { journal, dropPages = [], truncateJournal = null, head } = commit;
     const rows = await connection.query(statements.change, [
       ...[id, epoch, this.#step, journal?.number ?? null],
@@ -174,6 +183,7 @@ export class Commits {
       truncateJournal,
       head === undefined ? null : Buffer.from(head),
       durabilityOf(commit),
+      owner,
     ]);
     return rows[0] === undefined ? undefined : numberOf(rows[0]['page_bytes']);
   }
@@ -182,17 +192,23 @@ export class Commits {
     if (!isAppend(commit)) this.#step += 1;
     this.#pageBytes = pageBytes;
     this.#lastRecord = commit.journal?.number ?? this.#lastRecord;
-    if (this.#lastRecord !== undefined && this.#lastRecord < (commit.truncateJournal ?? 0))
-      this.#lastRecord = undefined;
+    const truncated = commit.truncateJournal ?? 0;
+    if ((this.#lastRecord ?? 0) < truncated) this.#lastRecord = undefined;
+    if (commit.durability === 'strict') {
+      this.#durableStep = this.#step;
+      this.#durableRecord = this.#lastRecord;
+    } else if ((this.#durableRecord ?? 0) < truncated) this.#durableRecord = undefined;
   }
 
   async #mustBeOwner(connection: Connection, { mayBeDone }: Attempt): Promise<FileState> {
-    const { statements, id, name, epoch } = this.#options;
+    const { statements, id, name, epoch, owner } = this.#options;
     const [row] = await connection.query(statements.state, [id]);
     if (row === undefined) throw storageDeleted(name);
     const found = numberOf(row['epoch']);
-    if (found > epoch) throw mayBeDone ? commitInDoubt(name) : storageFenced(name);
-    if (found < epoch) throw this.#lost();
+    // An epoch that was lost may be used again, by another owner.
+    if (found > epoch || (found === epoch && row['owner'] !== owner))
+      throw mayBeDone ? commitInDoubt(name) : storageFenced(name);
+    if (found < epoch) throw this.#rolledBack();
     const last = row['last'] === null ? 0 : numberOf(row['last']);
     return { step: numberOf(row['step']), pageBytes: numberOf(row['page_bytes']), last };
   }
@@ -203,7 +219,12 @@ export class Commits {
 
   /** A database server that was not waiting for its disk, or for its standby, loses the last commits when it crashes. */
   #mustHaveAll({ step, last }: FileState): void {
+    if (step < this.#durableStep || last < (this.#durableRecord ?? 0)) throw this.#rolledBack();
     if (step !== this.#step || last < (this.#lastRecord ?? 0)) throw this.#lost();
+  }
+
+  #rolledBack(): DatabaseError {
+    return this.#options.history.lacks(`strict commits of the file "${this.#options.name}"`);
   }
 
   #lost(): DatabaseError {

@@ -75,6 +75,17 @@ export function storageUnreachable(what: string, seconds: number, cause: unknown
   );
 }
 
+/**
+ * The database has gone back to an earlier state, without something that it had acknowledged as durable: numbers would be used twice, which readers
+ * can't notice. `what` is the thing that is missing.
+ */
+export function storageRolledBack(what: string): DatabaseError {
+  return new DatabaseError(
+    'storage_rolled_back',
+    `The PostgreSQL database has gone back to an earlier state: it lacks ${what}, which it had stored for good. Most likely a replica took over that had not received everything. Nothing is served from it. Make the former primary the primary again; or, to go on without the writes that are missing, restart every Settee server of this storage. Then replicate from clients that may have them, and make replicas synchronous (docs/node.md#replicas-of-postgresql)`,
+  );
+}
+
 /** The server refuses every connection, and would refuse the next one, too. */
 export function connectionRefused(place: string, cause: unknown): DatabaseError {
   return new DatabaseError(

@@ -6,6 +6,7 @@ import type { Commit, Opening, PageFile, PageNumber, PageStoreSupport } from '..
 import { storageClosed, storageCorrupt, storageDeleted } from '../storage-errors.ts';
 import { Commits } from './commits.ts';
 import type { ConnectionPool, Row, Statement, Value } from './connection-pool.ts';
+import type { DurableHistory } from './durable-history.ts';
 import type { Ownership } from './ownership.ts';
 import { PageReader } from './page-reader.ts';
 import { toDatabaseError } from './postgres-errors.ts';
@@ -15,7 +16,11 @@ import { numberOf } from './values.ts';
 
 const NUMBERS_PER_BATCH = 1000;
 /** Failures of the last flush that need no report: the file is another owner's, or gone. */
-const ENDS_FLUSH = ['storage_fenced', 'storage_deleted', 'storage_closed', 'write_outcome_unknown'] as const;
+const ENDS_FLUSH = [
+  ...(['storage_fenced', 'storage_deleted', 'storage_closed', 'write_outcome_unknown'] as const),
+  // Reported where it is noticed, for the whole storage.
+  'storage_rolled_back',
+] as const;
 
 interface PostgresPageFileOptions {
   readonly name: string;
@@ -25,6 +30,7 @@ interface PostgresPageFileOptions {
   readonly support: PageStoreSupport;
   readonly room: ReadAheadRoom;
   readonly onLoss: (loss: string) => void;
+  readonly history: DurableHistory;
   readonly onClosed: (file: PostgresPageFile) => void;
 }
 
@@ -38,6 +44,7 @@ export class PostgresPageFile implements PageFile {
   readonly #onClosed: (file: PostgresPageFile) => void;
   readonly #id: string;
   readonly #life = new FileLife();
+  readonly #reader: PageReader;
   readonly #pages: ReadAhead;
   readonly #commits: Commits;
   readonly #journalSize: JournalSize;
@@ -48,8 +55,9 @@ export class PostgresPageFile implements PageFile {
   #lastCommit: Promise<unknown> = Promise.resolve();
   #closing: Promise<void> | undefined;
 
-  constructor({ name, pool, statements, ownership, support, room, onLoss, onClosed }: PostgresPageFileOptions) {
-    const { id, opening, pageBytes, server } = ownership;
+  constructor(options: PostgresPageFileOptions) {
+    const { name, pool, statements, ownership, support, room, history, onLoss, onClosed } = options;
+    const { id, owner, opening, pageBytes, server } = ownership;
     this.name = name;
     this.opening = opening;
     this.#pool = pool;
@@ -57,11 +65,12 @@ export class PostgresPageFile implements PageFile {
     this.#support = support;
     this.#onClosed = onClosed;
     this.#id = id;
-    const reader = new PageReader({ pool, statements, file: id });
-    this.#pages = new ReadAhead({ room, read: (page) => reader.read(page) });
+    this.#reader = new PageReader({ pool, statements, file: id });
+    this.#pages = new ReadAhead({ room, read: (page) => this.#reader.read(page) });
     const { epoch, journal } = opening;
     const lastRecord = journal.at(-1)?.number;
-    this.#commits = new Commits({ pool, statements, name, id, epoch, pageBytes, lastRecord, server, onLoss });
+    const known = { name, id, owner, epoch, pageBytes, lastRecord, server };
+    this.#commits = new Commits({ pool, statements, ...known, history, onLoss });
     this.#journalSize = new JournalSize(journal);
     this.#headLength = opening.head?.length ?? 0;
     this.#nextJournal = opening.nextJournal;
@@ -76,6 +85,14 @@ export class PostgresPageFile implements PageFile {
       throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
     }
     return value;
+  }
+
+  async readRange(page: PageNumber, offset: number, length: number): Promise<Uint8Array | undefined> {
+    this.#life.mustBeOpen();
+    return this.#named('a read', async () => {
+      const known = this.#pages.isAhead(page) ? await this.#pages.readRange(page, offset, length) : undefined;
+      return known ?? this.#reader.readRange(page, offset, length);
+    });
   }
 
   readAhead(pages: readonly PageNumber[]): void {

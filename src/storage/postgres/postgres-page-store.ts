@@ -4,8 +4,9 @@ import { assertFileName, isFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
 import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
 import type { ConnectionPool } from './connection-pool.ts';
+import { DurableHistory } from './durable-history.ts';
 import { readMetrics } from './monitoring/storage-metrics.ts';
-import { createFile, openFile } from './ownership.ts';
+import { createFile, type Ownership, openFile } from './ownership.ts';
 import { toDatabaseError } from './postgres-errors.ts';
 import { PostgresPageFile } from './postgres-page-file.ts';
 import { ReadAheadRoom } from './read-ahead.ts';
@@ -15,9 +16,12 @@ import { StatementSets } from './statements.ts';
 /**
  * Makes a store of files in the tables that `prepareSchema` makes. It does not close the pool. Several stores may use the same tables: fencing keeps
  * them from harming each other. `StorageLease` keeps two servers from taking files from each other all the time.
+ *
+ * `history`: shared by the stores that this process opens on these tables, one after another. Once it has found that the database has gone back to an
+ * earlier state, opening a file fails with `storage_rolled_back`.
  */
-export function createPostgresPageStore(pool: ConnectionPool): PageStore {
-  return new PostgresPageStore(pool);
+export function createPostgresPageStore(pool: ConnectionPool, history = new DurableHistory()): PageStore {
+  return new PostgresPageStore(pool, history);
 }
 
 class PostgresPageStore implements PageStore {
@@ -39,8 +43,11 @@ class PostgresPageStore implements PageStore {
   /** What the database server lost of files that are to be opened again, as a sentence. */
   readonly #losses = new Map<string, string>();
 
-  constructor(pool: ConnectionPool) {
+  readonly #history: DurableHistory;
+
+  constructor(pool: ConnectionPool, history: DurableHistory) {
     this.#pool = pool;
+    this.#history = history;
     this.#statements = new StatementSets(pool.address.schema);
     this.#removed = new RemovedFiles(pool, this.#statements);
   }
@@ -62,8 +69,9 @@ class PostgresPageStore implements PageStore {
   open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
     return this.#open.open(async () => {
       assertFileName(file);
-      const own = mode === 'create' ? createFile : openFile;
-      const ownership = await this.#named(file, 'opening it', () => own(this.#pool, this.#statements.common, file));
+      this.#history.mustBeWhole();
+      const ownership = await this.#named(file, 'opening it', () => this.#own(file, mode));
+      this.#history.noteEpoch(ownership.id, ownership.opening.epoch);
       const loss = this.#losses.get(file);
       this.#losses.delete(file);
       return new PostgresPageFile({
@@ -74,6 +82,7 @@ class PostgresPageStore implements PageStore {
         support: this.supports,
         room: this.#room,
         onLoss: (found) => this.#losses.set(file, found),
+        history: this.#history,
         onClosed: (closed) => this.#open.forget(closed),
       });
     });
@@ -87,6 +96,11 @@ class PostgresPageStore implements PageStore {
     const what = 'removing it';
     await this.#named(file, what, () => this.#pool.repeat(what, (connection) => connection.query(remove, [file])));
     this.#removed.sweep();
+  }
+
+  #own(file: string, mode: 'create' | 'open'): Promise<Ownership> {
+    const [pool, { common }] = [this.#pool, this.#statements];
+    return mode === 'create' ? createFile(pool, common, file) : openFile(pool, common, file, this.#history);
   }
 
   get openFiles(): number {

@@ -4,16 +4,18 @@ import type { PageStore } from '../page-store.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { PostgresFileTarget } from './copying/file-target.ts';
 import { PostgresSnapshot } from './copying/snapshot.ts';
+import { DurableHistory } from './durable-history.ts';
 import { connectionRefused } from './postgres-errors.ts';
 import { createPostgresPageStore } from './postgres-page-store.ts';
 import { hasSchema, prepareSchema } from './schema.ts';
 import { SettingsTable } from './settings-table.ts';
-import { StorageLease } from './storage-lease.ts';
+import { type LeaseOptions, StorageLease } from './storage-lease.ts';
 import { readStorageUrl } from './storage-url.ts';
 
 /** What a server keeps in a PostgreSQL database: files, settings, and who owns them. */
 export class PostgresStorage {
   readonly settings: SettingsTable;
+  readonly history = new DurableHistory();
   readonly #pool: ConnectionPool;
 
   private constructor(pool: ConnectionPool) {
@@ -63,7 +65,7 @@ export class PostgresStorage {
   }
 
   createStore(): PageStore {
-    return createPostgresPageStore(this.#pool);
+    return createPostgresPageStore(this.#pool, this.history);
   }
 
   /** All files as they are now. To be closed. */
@@ -76,9 +78,8 @@ export class PostgresStorage {
     return new PostgresFileTarget(this.#pool);
   }
 
-  /** See `StorageLease.take`. */
-  takeLease(options: Parameters<typeof StorageLease.take>[1]): Promise<StorageLease> {
-    return StorageLease.take(this.#pool, options);
+  openLease(options: LeaseOptions): Promise<StorageLease> {
+    return StorageLease.open(this.#pool, this.history, options);
   }
 
   /** Operations that wait until the database server is reached again fail soon: nothing is left that could wait for them. */

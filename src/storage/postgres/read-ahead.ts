@@ -60,6 +60,16 @@ export class ReadAhead {
     return (await ahead.catch(() => undefined)) ?? this.#options.read(page);
   }
 
+  /** Returns the part of a page that was announced, which stays here; undefined if it was not. */
+  async readRange(page: PageNumber, offset: number, length: number): Promise<Uint8Array | undefined> {
+    const value = await this.#ahead.get(page)?.catch(() => undefined);
+    return value instanceof Uint8Array ? value.slice(offset, offset + length) : undefined;
+  }
+
+  isAhead(page: PageNumber): boolean {
+    return this.#ahead.has(page);
+  }
+
   /** Forgets pages that are no longer in the file. */
   forget(pages: Iterable<PageNumber>): void {
     for (const page of pages) this.#forget(page);

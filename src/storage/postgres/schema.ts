@@ -21,11 +21,14 @@ export function pageTable(schema: string, part: number): string {
  * at the end. Values of pages are not compressed: most parts of them are read alone, and the network takes longer than the disk.
  *
  * - `files`: `floor` is the lowest number that the next owner may claim, `truncated` the lowest record that counts, `step` the number of commits
- *   of this epoch that changed the row, `page_bytes` the size of all pages. A removed file has no name, until its pages are gone.
+ *   of this epoch that changed the row, `page_bytes` the size of all pages, `owner` who raised the epoch. A removed file has no name, until its
+ *   pages are gone.
  *   The name of a copy that is being made begins with "_" (copying/file-target.ts).
  * - `journal`: records as UTF-8.
  * - `pages_0` and so on: texts as UTF-8. There are none of a file that is not in `files`.
- * - `servers`: who runs on this storage; one of them owns it.
+ * - `servers`: who runs on this storage; one of them owns it. Each renews its row, and counts its `beats`; `beaten_on` is when the database server
+ *   was started that took the last one.
+ * - `format`: one row, with the version of the tables; `term` is how often the storage has changed its owner.
  * - `settings`: what the configuration file is to a data folder.
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [
@@ -63,6 +66,12 @@ CREATE TABLE ${schema}.settings (
   value text NOT NULL,
   PRIMARY KEY (section, key)
 );`,
+  (schema) => `
+ALTER TABLE ${schema}.format ADD COLUMN term bigint NOT NULL DEFAULT 0;
+ALTER TABLE ${schema}.files ADD COLUMN owner text;
+ALTER TABLE ${schema}.servers ADD COLUMN machine text;
+ALTER TABLE ${schema}.servers ADD COLUMN beats bigint NOT NULL DEFAULT 0;
+ALTER TABLE ${schema}.servers ADD COLUMN beaten_on text;`,
 ];
 
 function createPages(table: string): string {

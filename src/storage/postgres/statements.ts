@@ -14,7 +14,8 @@ const DURABILITY = (parameter: string) => `CASE WHEN ${parameter}::text IS NULL 
  * The statements of a storage. Each is carried out as a whole or not at all, at READ COMMITTED.
  *
  * A commit locks the file's row, and does nothing if there is none with the owner's epoch: to open the file, another owner changes that row first,
- * waits for the commits that hold it, and makes those that wait for it find a higher epoch.
+ * waits for the commits that hold it, and makes those that wait for it find a higher epoch. If the database goes back to an earlier state, an epoch
+ * may be used again; so the row also names the owner.
  */
 export class StatementSets {
   readonly common: Statements;
@@ -44,13 +45,13 @@ function createStatements(schema: string) {
     list: statement('list', `SELECT name FROM ${schema}.files WHERE name IS NOT NULL`),
     create: statement(
       'create',
-      `INSERT INTO ${schema}.files (name, format, epoch, step, floor, truncated, page_bytes) VALUES ($1, $2, 1, 0, 2, 0, 0)
+      `INSERT INTO ${schema}.files (name, format, epoch, step, floor, truncated, page_bytes, owner) VALUES ($1, $2, 1, 0, 2, 0, 0, $3)
        ON CONFLICT (name) DO NOTHING RETURNING id`,
     ),
     find: statement('find', `SELECT id, format FROM ${schema}.files WHERE name = $1 FOR UPDATE`),
     raiseEpoch: statement(
       'raise_epoch',
-      `UPDATE ${schema}.files SET epoch = epoch + 1, step = 0 WHERE id = $1
+      `UPDATE ${schema}.files SET epoch = epoch + 1, step = 0, owner = $2 WHERE id = $1
        RETURNING epoch, head, floor, truncated, page_bytes`,
     ),
     readJournal: statement(
@@ -59,11 +60,11 @@ function createStatements(schema: string) {
     ),
     claim: statement('claim', `UPDATE ${schema}.files SET floor = $2 WHERE id = $1`),
     removeLeftovers: statement('remove_leftovers', `DELETE FROM ${schema}.journal WHERE file = $1 AND number < $2`),
-    /** file, epoch, number, value, durability */
+    /** file, epoch, number, value, durability, owner */
     append: statement(
       'append',
       `WITH owner AS MATERIALIZED (
-         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND name IS NOT NULL FOR SHARE
+         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND owner = $6 AND name IS NOT NULL FOR SHARE
        ), added AS (
          INSERT INTO ${schema}.journal (file, number, value) SELECT id, $3::bigint, $4::bytea FROM owner RETURNING 1
        )
@@ -71,7 +72,7 @@ function createStatements(schema: string) {
     ),
     state: statement(
       'state',
-      `SELECT epoch, step, page_bytes, (SELECT max(number) FROM ${schema}.journal WHERE file = $1) AS last
+      `SELECT epoch, step, page_bytes, owner, (SELECT max(number) FROM ${schema}.journal WHERE file = $1) AS last
        FROM ${schema}.files WHERE id = $1 AND name IS NOT NULL`,
     ),
     /** Makes a file one that no one finds, and fences its owner. */
@@ -88,11 +89,12 @@ function createStatements(schema: string) {
 function createPageStatements(schema: string, part: number) {
   const pages = pageTable(schema, part);
   return {
-    /** file, epoch, step before, record's number, its value, page numbers, whether they are texts, values, their bytes, drops, truncation, head, durability */
+    /** file, epoch, step before, record's number, its value, page numbers, whether they are texts, values, their bytes, drops, truncation, head, durability, owner */
     change: statement(
       `change_${part}`,
       `WITH owner AS MATERIALIZED (
-         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND step = $3 AND name IS NOT NULL FOR NO KEY UPDATE
+         SELECT id FROM ${schema}.files
+         WHERE id = $1 AND epoch = $2 AND step = $3 AND owner = $14 AND name IS NOT NULL FOR NO KEY UPDATE
        ), added AS (
          INSERT INTO ${schema}.journal (file, number, value)
          SELECT id, $4::bigint, $5::bytea FROM owner WHERE $4::bigint >= coalesce($11::bigint, 0)
@@ -112,11 +114,12 @@ function createPageStatements(schema: string, part: number) {
        WHERE id = (SELECT id FROM owner)
        RETURNING page_bytes, ${DURABILITY('$13')}`,
     ),
-    /** file, epoch, step, page numbers, whether they are texts, values. For what is too much for one statement: in a transaction with `change`. */
+    /** file, epoch, step, page numbers, whether they are texts, values, owner. For what is too much for one statement: in a transaction with `change`. */
     writePages: statement(
       `write_pages_${part}`,
       `WITH owner AS MATERIALIZED (
-         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND step = $3 AND name IS NOT NULL FOR NO KEY UPDATE
+         SELECT id FROM ${schema}.files
+         WHERE id = $1 AND epoch = $2 AND step = $3 AND owner = $7 AND name IS NOT NULL FOR NO KEY UPDATE
        )
        INSERT INTO ${pages} (file, number, is_text, value)
        SELECT owner.id, page.number, page.is_text, page.value
@@ -125,6 +128,13 @@ function createPageStatements(schema: string, part: number) {
     readPages: statement(
       `read_pages_${part}`,
       `SELECT number, is_text, value FROM ${pages} WHERE file = $1 AND number = ANY ($2::bigint[])`,
+    ),
+    /** file, page numbers, where each range begins, its bytes. In the order of the ranges; without those of pages that are not there. */
+    readRanges: statement(
+      `read_ranges_${part}`,
+      `SELECT wanted.at, substring(page.value FROM wanted.start::int + 1 FOR wanted.length::int) AS value
+       FROM unnest($2::bigint[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS wanted (number, start, length, at)
+       JOIN ${pages} AS page ON page.file = $1 AND page.number = wanted.number AND NOT page.is_text`,
     ),
     pageNumbers: statement(
       `page_numbers_${part}`,

@@ -1,163 +1,262 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { DatabaseError } from '../../base/errors/database-error.ts';
-import { type Connection, type ConnectionPool, inTransaction } from './connection-pool.ts';
-import { isUniqueViolation } from './postgres-errors.ts';
+import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { storageClosed } from '../storage-errors.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import type { DurableHistory } from './durable-history.ts';
+import { failureOf } from './postgres-errors.ts';
+import { type Owner, type ServerDescription, ServerRows } from './server-rows.ts';
 
-/** How long a server owns the storage after its last beat, in milliseconds of the database server's time. */
-const LEASE_MS = 15_000;
+/**
+ * How long a server owns the storage after its last beat, in milliseconds. The next one owns it at most this long, and the time to open its files, after
+ * the last sign of life.
+ */
+const LEASE_MS = 12_000;
+/** Beats in a period: some may fail before the owner stops. */
+const BEATS = 6;
+/** How often a server that stands by looks for the owner, in milliseconds: at most this long after the owner has left, it takes the storage. */
+const LOOK_MS = 300;
+/** How long a beat may take, in seconds, before it is sent again on another connection. */
+const BEAT_TIMEOUT_S = 2;
 
-interface LeaseOptions {
-  /** Who holds it, for those that are refused: the process and its machine. */
-  readonly described: string;
-  /** Default: 15 seconds. */
+export interface LeaseOptions extends ServerDescription {
+  /** Default: 12 seconds. */
   readonly leaseMs?: number | undefined;
-  /** Called once if another server owns the storage now, although this one did not release it. */
-  readonly onLost?: (() => void) | undefined;
-}
-
-interface Holder {
-  readonly id: string;
-  readonly described: string;
-  readonly address: string | undefined;
-  /** When the lease ends, by the clock of the database server, and how long that is from now. */
-  readonly until: string;
-  readonly leftMs: number;
+  /** Called when the storage is no longer this server's, although it did not release it, with a sentence that says why. */
+  readonly onLost?: ((why: string) => void) | undefined;
+  /** Called if a server that stands by can't look for the owner, once until it can again. */
+  readonly onUnreached?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * The ownership of a storage: one server at a time. Its holder renews it three times per period, and stops answering after two thirds without a
- * renewal; after the whole period another server may take it. The holder counts from before it sent the renewal that succeeded last, and the
- * database server from after, so the holder always stops first. Clocks of different machines are never compared.
+ * The ownership of a storage: one server at a time, and others that stand by. Its owner renews it six times per period, and does not answer after two
+ * thirds without a renewal; after the whole period another server may take it. The owner counts from before it sent the renewal that succeeded last,
+ * and the database server from after, so the owner always stops first. Clocks of different machines are never compared: if another database server
+ * has taken over meanwhile, or has been started again, a server takes the storage only after it has watched for a whole period that it was not renewed.
  */
 export class StorageLease {
   readonly #pool: ConnectionPool;
+  readonly #history: DurableHistory;
+  readonly #rows: ServerRows;
   readonly #id: string;
+  readonly #options: LeaseOptions;
   readonly #leaseMs: number;
-  readonly #onLost: () => void;
-  #renewedAt: number;
-  #isLost = false;
-  #timer: NodeJS.Timeout | undefined;
-  #beat: Promise<void> = Promise.resolve();
+  #isOwner = false;
+  #isClosed = false;
+  /** When the renewal that succeeded last was sent, by the clock that never jumps, and by the one that goes on while a machine is suspended. */
+  #renewedAt = { steady: 0, wall: 0 };
+  #owner: Owner | undefined;
+  #address: string | undefined;
+  #waiting = 0;
+  #hasSynchronousReplica: boolean | undefined;
+  #beating: Promise<void> = Promise.resolve();
+  #wake: () => void = () => undefined;
 
-  private constructor(pool: ConnectionPool, id: string, renewedAt: number, options: LeaseOptions) {
+  private constructor(pool: ConnectionPool, history: DurableHistory, options: LeaseOptions) {
     this.#pool = pool;
-    this.#id = id;
-    this.#renewedAt = renewedAt;
+    this.#history = history;
+    this.#options = options;
+    this.#id = crypto.randomUUID();
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
-    this.#onLost = options.onLost ?? (() => undefined);
-    this.#beatLater();
+    this.#rows = new ServerRows(pool.address.schema, this.#id, options, this.#leaseMs);
   }
 
-  /**
-   * Takes the storage. If another server holds it, waits whether that one renews its lease; then rejects with `storage_locked`. A server that has died
-   * does not, and its lease ends after at most its period.
-   */
-  static async take(pool: ConnectionPool, options: LeaseOptions): Promise<StorageLease> {
-    const id = crypto.randomUUID();
-    let seen: Holder | undefined;
-    for (;;) {
-      const before = performance.now();
-      const holder = await pool.repeat('taking the storage', (connection) => take(connection, pool, id, options));
-      if (holder.id === id) return new StorageLease(pool, id, before, options);
-      if (seen?.id === holder.id && seen.until !== holder.until) throw locked(pool.address.place, holder);
-      seen = holder;
-      await wait(Math.max(50, Math.min(holder.leftMs, (options.leaseMs ?? LEASE_MS) / 10)));
-    }
+  /** It has a connection of its own: a beat must not wait for other statements. */
+  static async open(
+    { address }: ConnectionPool,
+    history: DurableHistory,
+    options: LeaseOptions,
+  ): Promise<StorageLease> {
+    const pool = await ConnectionPool.open({ ...address, pool: 1, timeoutS: BEAT_TIMEOUT_S });
+    return new StorageLease(pool, history, options);
   }
 
   /** Whether this server may answer: no other one can own the storage yet. */
   get isHeld(): boolean {
-    return !this.#isLost && performance.now() - this.#renewedAt < (this.#leaseMs * 2) / 3;
+    return this.#isOwner && this.#history.rollback === undefined && this.#sinceRenewal() < (this.#leaseMs * 2) / 3;
   }
 
-  /** Sets the address that is reported to servers that are refused. */
+  /** Whether it is this server's, even if it does not know at the moment whether it still is. */
+  get isOwner(): boolean {
+    return this.#isOwner;
+  }
+
+  /** The other server that was seen to own it; undefined if there is none. */
+  get owner(): Owner | undefined {
+    return this.#owner;
+  }
+
+  /** Whether another server stands by. */
+  get isAwaited(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /** Whether commits wait for a second machine. Undefined if the database server does not say, and before this server is the owner. */
+  get hasSynchronousReplica(): boolean | undefined {
+    return this.#hasSynchronousReplica;
+  }
+
+  /** Takes the storage if no other server owns it. Returns whether it is this server's now. */
+  async tryTake(): Promise<boolean> {
+    const patience = this.#pool.patience('taking the storage');
+    for (;;) {
+      try {
+        return (await this.#look(undefined)).isTaken;
+      } catch (error) {
+        if (failureOf(error) === 'final') throw error;
+        await patience.wait(error);
+      }
+    }
+  }
+
+  /**
+   * Stands by until the storage is this server's. Fails with `storage_closed` once `release` was called, and with `storage_rolled_back` if the database
+   * has gone back to a state before its present owner.
+   */
+  async take(): Promise<void> {
+    let watched: Watched | undefined;
+    let beatAt = Number.NEGATIVE_INFINITY;
+    let isUnreached = false;
+    for (;;) {
+      if (this.#isClosed) throw storageClosed('The storage');
+      this.#history.mustBeWhole();
+      try {
+        if (performance.now() - beatAt > this.#leaseMs / BEATS) {
+          beatAt = performance.now();
+          await this.#pool.use((connection) => this.#rows.standBy(connection));
+        }
+        const { isTaken, seen } = await this.#look(watched);
+        if (isTaken) return;
+        if (seen === undefined || watched === undefined || !isSame(seen, watched)) watched = seen;
+        isUnreached = false;
+      } catch (error) {
+        // What was watched need not be so any more.
+        watched = undefined;
+        if (!isUnreached && this.#history.rollback === undefined && !this.#isClosed) this.#options.onUnreached?.(error);
+        isUnreached = true;
+      }
+      await this.#pause(Math.min(LOOK_MS, this.#leaseMs / BEATS));
+    }
+  }
+
+  /** Sets the address that is reported to the other servers, now and whenever this one takes the storage. */
   async announce(address: string): Promise<void> {
-    const { schema } = this.#pool.address;
-    const text = `UPDATE ${schema}.servers SET address = $2 WHERE id = $1`;
-    await this.#pool.repeat('announcing an address', (connection) => connection.query(text, [this.#id, address]));
+    this.#address = address;
+    await this.#pool.repeat('announcing an address', (connection) => this.#rows.announce(connection, address));
   }
 
-  /** Lets the next server take the storage at once. */
-  async release(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    await this.#beat;
-    clearTimeout(this.#timer);
-    this.#isLost = true;
-    const text = `DELETE FROM ${this.#pool.address.schema}.servers WHERE id = $1`;
+  /** For an owner that can't open the storage: another server may take it, or this one later. */
+  async giveUp(): Promise<void> {
+    this.#isOwner = false;
+    this.#wake();
+    await this.#beating;
     // If the database server can't be reached, the lease ends by itself.
-    await this.#pool.use((connection) => connection.query(text, [this.#id])).catch(() => undefined);
+    await this.#pool.use((connection) => this.#rows.leave(connection)).catch(() => undefined);
   }
 
-  #beatLater(): void {
-    this.#timer = setTimeout(() => {
-      this.#beat = this.#renew().then(() => {
-        if (!this.#isLost && this.#timer !== undefined) this.#beatLater();
-      });
-    }, this.#leaseMs / 3);
-    this.#timer.unref();
+  /** Lets the next server take the storage at once. This one is not to be used any more. */
+  async release(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    await this.giveUp();
+    await this.#pool.close();
+  }
+
+  #sinceRenewal(): number {
+    const { steady, wall } = this.#renewedAt;
+    return Math.max(performance.now() - steady, Date.now() - wall);
+  }
+
+  /** Takes the storage if it is free. Otherwise returns its owner. */
+  async #look(
+    watched: Watched | undefined,
+  ): Promise<{ readonly isTaken: boolean; readonly seen?: Watched | undefined }> {
+    const isLongWatched = watched !== undefined && performance.now() - watched.since >= this.#leaseMs;
+    const { server, standing } = await this.#pool.use(async (connection) => ({
+      server: connection.server,
+      standing: await this.#rows.look(connection),
+    }));
+    this.#history.noteTerm(standing.term);
+    const owner = standing.owner?.id === this.#id ? undefined : standing.owner;
+    this.#owner = owner;
+    const seen = owner && { owner, server, since: performance.now() };
+    const isDead = isLongWatched && seen !== undefined && isSame(seen, watched);
+    if (this.#isClosed || !(owner === undefined || owner.isOver || isDead)) return { isTaken: false, seen };
+    return { isTaken: await this.#takeNow(isDead ? owner : undefined), seen };
+  }
+
+  async #takeNow(dead: Owner | undefined): Promise<boolean> {
+    const before = times();
+    const term = await this.#pool.use((connection) => this.#rows.take(connection, dead));
+    if (term === undefined || this.#isClosed) return false;
+    this.#history.noteTerm(term);
+    this.#owner = undefined;
+    this.#renewedAt = before;
+    this.#isOwner = true;
+    if (this.#address !== undefined) void this.announce(this.#address).catch(() => undefined);
+    await this.#renew();
+    this.#beating = this.#beat();
+    return this.#isOwner;
+  }
+
+  async #beat(): Promise<void> {
+    while (this.#isOwner) {
+      await this.#pause(this.#leaseMs / BEATS);
+      if (this.#isOwner) await this.#renew();
+    }
   }
 
   /** A failure is left to the next beat. */
   async #renew(): Promise<void> {
-    const { schema } = this.#pool.address;
-    const text = `UPDATE ${schema}.servers SET until = clock_timestamp() + $2::float8 * interval '1 millisecond' WHERE id = $1 RETURNING 1`;
-    const before = performance.now();
+    const before = times();
     try {
-      const rows = await this.#pool.use((connection) => connection.query(text, [this.#id, this.#leaseMs]));
-      if (rows.length > 0) this.#renewedAt = before;
-      else this.#lose();
-    } catch {
-      // Reported by requests, which find the database server unreachable, too.
+      const beat = await this.#pool.use((connection) => this.#rows.beat(connection));
+      if (beat !== undefined) {
+        this.#renewedAt = before;
+        this.#waiting = beat.waiting;
+        this.#hasSynchronousReplica = beat.hasSynchronousReplica;
+        return;
+      }
+      const { term } = await this.#pool.use((connection) => this.#rows.look(connection));
+      this.#history.noteTerm(term);
+      this.#lose('another server has taken it');
+    } catch (error) {
+      if (isDatabaseError(error, 'storage_rolled_back')) this.#lose('its database has gone back to an earlier state');
+      else if (this.#sinceRenewal() > this.#leaseMs) this.#lose('the database server was not reached in time');
     }
   }
 
-  #lose(): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
-    this.#onLost();
+  #lose(why: string): void {
+    if (!this.#isOwner) return;
+    this.#isOwner = false;
+    this.#options.onLost?.(why);
+  }
+
+  /** Ends early when the lease is given up. */
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (this.#isClosed) this.#wake();
+    });
   }
 }
 
-/** Returns who holds the lease now: the server itself, if it took it. */
-async function take(
-  connection: Connection,
-  pool: ConnectionPool,
-  id: string,
-  { described, leaseMs = LEASE_MS }: LeaseOptions,
-): Promise<Holder> {
-  const { schema } = pool.address;
-  await inTransaction(connection, async () => {
-    await connection.query(`DELETE FROM ${schema}.servers WHERE until < clock_timestamp() AND id <> $1`, [id]);
-    await connection.query(
-      `INSERT INTO ${schema}.servers (id, is_owner, described, until)
-       SELECT $1::text, true, $2::text, clock_timestamp() + $3::float8 * interval '1 millisecond'
-       WHERE NOT EXISTS (SELECT FROM ${schema}.servers WHERE is_owner)`,
-      [id, described, leaseMs],
-    );
-  }).catch((error: unknown) => {
-    // Of several that take it at the same time, the index on the owner admits one.
-    if (!isUniqueViolation(error)) throw error;
-  });
-  const [row] = await connection.query(
-    `SELECT id, described, address, until::text AS until,
-       greatest(0, extract(epoch FROM until - clock_timestamp()) * 1000)::text AS left_ms
-     FROM ${schema}.servers WHERE is_owner`,
-  );
-  if (row === undefined) return { id: '', described: '', address: undefined, until: '', leftMs: 0 };
-  return {
-    id: String(row['id']),
-    described: String(row['described']),
-    address: typeof row['address'] === 'string' ? row['address'] : undefined,
-    until: String(row['until']),
-    leftMs: Number(row['left_ms']),
-  };
+/** An owner that did not renew its lease since. */
+interface Watched {
+  readonly owner: Owner;
+  /** The database server that said so (`Connection.server`): another one may lack later beats. */
+  readonly server: string;
+  /** When it was first seen like this. */
+  readonly since: number;
 }
 
-function locked(place: string, { described, address }: Holder): DatabaseError {
-  const where = address === undefined ? '' : `, which answers at ${address}`;
-  return new DatabaseError(
-    'storage_locked',
-    `The storage at ${place} is in use by ${described}${where}. Stop that server first, or name another schema (…?schema=NAME) or database.`,
-  );
+function isSame(left: Watched, right: Watched): boolean {
+  return left.owner.id === right.owner.id && left.owner.beats === right.owner.beats && left.server === right.server;
+}
+
+function times() {
+  return { steady: performance.now(), wall: Date.now() };
 }

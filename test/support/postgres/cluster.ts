@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,6 +86,22 @@ export class Cluster {
     await this.#ended('keep');
   }
 
+  /** Keeps the present state, for `goBack`. */
+  async keepState(): Promise<void> {
+    await this.shutDown();
+    await cp(this.#data, this.#kept, { recursive: true, preserveTimestamps: true });
+    if (isRoot()) spawnSync('chown', ['-R', `${NOBODY.uid}:${NOBODY.gid}`, this.#kept]);
+    await this.startAgain();
+  }
+
+  /** Starts with the state that was kept: as when a replica takes over that has not received everything since. */
+  async goBack(): Promise<void> {
+    await this.crash();
+    await rm(this.#data, { recursive: true });
+    await rename(this.#kept, this.#data);
+    await this.startAgain();
+  }
+
   async remove(): Promise<void> {
     await this.#ended('');
     await rm(this.#folder, { recursive: true, force: true });
@@ -93,6 +109,10 @@ export class Cluster {
 
   get #data(): string {
     return join(this.#folder, 'data');
+  }
+
+  get #kept(): string {
+    return join(this.#folder, 'kept');
   }
 
   get #pid(): number {

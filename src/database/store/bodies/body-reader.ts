@@ -40,6 +40,8 @@ export class BodyReader {
   readonly #unstored: ReadonlyMap<number, BodyPage>;
   /** Pages from which single bodies were recently read without keeping the page. */
   readonly #readLately = new Set<number>();
+  /** Bodies that are being read ahead without their pages. */
+  readonly #ahead = new WeakMap<BodyLocation, Promise<string | undefined>>();
 
   /** `unstored`: pages that are only in memory, by number. A reader of what another process writes has none. */
   constructor(options: BodyReaderOptions, unstored: ReadonlyMap<number, BodyPage> = new Map()) {
@@ -74,7 +76,9 @@ export class BodyReader {
 
   /** Returns the body's text. */
   read(location: BodyLocation): MaybePromise<string> {
-    return this.readAtOnce(location) ?? this.readWithPage(location);
+    const known = this.readInMemory(location);
+    if (known !== undefined) return known;
+    return this.#orWithPage(location, this.#isFirstOfPage(location) ? this.#readAlone(location) : undefined);
   }
 
   /**
@@ -83,17 +87,36 @@ export class BodyReader {
    */
   readAtOnce(location: BodyLocation): string | undefined {
     const known = this.readInMemory(location);
-    if (known !== undefined || this.#readLately.has(location.page)) return known;
-    if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
-    this.#readLately.add(location.page);
-    return this.#readAlone(location);
+    if (known !== undefined || this.waitsForReads || !this.#isFirstOfPage(location)) return known;
+    const alone = this.#readAlone(location);
+    return typeof alone === 'string' ? alone : undefined;
   }
 
-  #readAlone(location: BodyLocation): string | undefined {
+  /** Whether each read costs the storage a round trip. */
+  get waitsForReads(): boolean {
+    return this.options.file.readAhead !== undefined;
+  }
+
+  /** Whether no body of that page was read recently. From now on, one was. */
+  #isFirstOfPage({ page }: BodyLocation): boolean {
+    if (this.#readLately.has(page)) return false;
+    if (this.#readLately.size >= READ_LATELY) this.#readLately.clear();
+    this.#readLately.add(page);
+    return true;
+  }
+
+  #orWithPage(location: BodyLocation, alone: MaybePromise<string | undefined>): MaybePromise<string> {
+    if (!(alone instanceof Promise)) return alone ?? this.readWithPage(location);
+    return alone.then((text) => text ?? this.readWithPage(location));
+  }
+
+  /** Undefined if the storage can't, or if the page is not there. */
+  #readAlone(location: BodyLocation): MaybePromise<string | undefined> {
     const { page, offset, length } = location;
     const { file } = this.options;
-    const bytes = this.isLarge(length) ? undefined : file.readRange?.(page, offset, length);
-    return bytes && decodeText(this.#checked(location, bytes));
+    const read = this.isLarge(length) ? undefined : file.readRange?.(page, offset, length);
+    if (read instanceof Promise) return read.then((bytes) => bytes && decodeText(this.#checked(location, bytes)));
+    return read && decodeText(this.#checked(location, read));
   }
 
   /** Returns the bytes, checked: the checksum of the page does not cover a body that is read without the page. */
@@ -115,21 +138,53 @@ export class BodyReader {
   readOneOf(locations: readonly BodyLocation[], at: number): MaybePromise<string> {
     const location = must(locations[at]);
     if (location.checksum === undefined || this.#isWholeWanted(locations, at)) return this.readWithPage(location);
+    const ahead = this.#ahead.get(location);
+    if (ahead !== undefined) {
+      this.#ahead.delete(location);
+      return this.#orWithPage(location, ahead);
+    }
     if (locations[at - 1]?.page !== location.page) return this.read(location);
     // The read before it marked the page as recently read, for later readers.
-    return this.readInMemory(location) ?? this.#readAlone(location) ?? this.readWithPage(location);
+    return this.readInMemory(location) ?? this.#orWithPage(location, this.#readAlone(location));
   }
 
-  /** Says which bodies will be read next, for storage where it takes less time to read their pages together. */
-  readAhead(locations: readonly BodyLocation[]): void {
-    const { file, cache } = this.options;
+  /**
+   * Says that the bodies from place `from` up to `to` will be read next by `readOneOf`, for storage where it takes less time to read them, or their
+   * pages, together.
+   */
+  readAhead(locations: readonly BodyLocation[], from: number, to: number): void {
+    const { file } = this.options;
     if (file.readAhead === undefined) return;
     const pages = new Set<number>();
-    for (const { page, length } of locations) {
-      const isRead = page === 0 || this.isLarge(length) || this.#unstored.has(page) || cache.get(page) !== undefined;
-      if (!isRead) pages.add(page);
+    for (let at = from; at < Math.min(to, locations.length); at++) {
+      const location = must(locations[at]);
+      if (this.#isAtHand(location)) continue;
+      const isAlone = location.checksum !== undefined && file.readRange !== undefined;
+      if (isAlone && !this.#isWholeWanted(locations, at)) this.#beginAlone(location);
+      else pages.add(location.page);
     }
-    if (pages.size > 1) file.readAhead([...pages]);
+    if (pages.size > 0) file.readAhead([...pages]);
+  }
+
+  /** Says which body pages, with bodies of that many bytes, will be read next as a whole. */
+  readPagesAhead(pages: readonly { readonly page: number; readonly total: number }[]): void {
+    const wanted = pages.filter(({ page, total }) => !this.#isAtHand({ page, length: total }));
+    if (wanted.length > 1) this.options.file.readAhead?.(wanted.map(({ page }) => page));
+  }
+
+  /** Whether nothing is gained by reading it ahead. */
+  #isAtHand({ page, length }: Pick<BodyLocation, 'page' | 'length'>): boolean {
+    const { cache } = this.options;
+    return page === 0 || this.isLarge(length) || this.#unstored.has(page) || cache.get(page) !== undefined;
+  }
+
+  #beginAlone(location: BodyLocation): void {
+    if (this.#ahead.has(location)) return;
+    const read = this.#readAlone(location);
+    if (!(read instanceof Promise)) return;
+    // If the reader stops, no one handles a failure.
+    read.catch(() => undefined);
+    this.#ahead.set(location, read);
   }
 
   /** Whether enough of the page of that location is wanted. */
@@ -209,6 +264,7 @@ export class BodyReader {
     for (let at = 0; at < length; ) {
       const from = at % maxPageBytes;
       const to = Math.min(from + PIECE_BYTES, maxPageBytes, from + length - at);
+      if (from === 0 && at + maxPageBytes < length) this.options.file.readAhead?.([page + at / maxPageBytes + 1]);
       const text = await held.text(page + (at - from) / maxPageBytes, from, to);
       at += to - from;
       if (text !== '') yield text;
@@ -231,6 +287,7 @@ export class BodyReader {
     let rest = length;
     for (let page = first; rest > 0; page++) {
       if (timeSlice.isDue) await timeSlice.rest();
+      if (rest > this.options.maxPageBytes) this.options.file.readAhead?.([page + 1]);
       const chunk = (await this.#loadPage(page)).subarray(0, rest);
       rest -= chunk.length;
       yield chunk;

@@ -241,7 +241,7 @@ export class StateSnapshot implements Snapshot {
     missing.sort((left, right) => compareLocations(left.body, right.body));
     const locations = missing.map(({ body }) => body);
     for (const [at, { index }] of missing.entries()) {
-      if (at % BODIES_AHEAD === 0) bodies.readAhead(locations.slice(at, at + 2 * BODIES_AHEAD));
+      if (at % BODIES_AHEAD === 0) bodies.readAhead(locations, at, at + 2 * BODIES_AHEAD);
       texts[index] = await this.#readBody(() => bodies.readOneOf(locations, at));
     }
     return texts;

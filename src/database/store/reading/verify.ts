@@ -2,6 +2,7 @@ import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject } from '../../../base/json/objects.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { nextTurn } from '../../../base/shared/turn.ts';
+import type { TreeEntry } from '../../../storage/btree/contract.ts';
 import { checkTree } from '../../../storage/btree/reading/tree-check.ts';
 import { readableEntries, treePages } from '../../../storage/btree/reading/tree-walks.ts';
 import type { Tree } from '../../../storage/btree/tree.ts';
@@ -128,6 +129,7 @@ class Verification {
       this.#lacksDocuments = true;
     };
     for await (const entries of readableEntries(byId, onFailure)) {
+      if (this.#bodies.waitsForReads) await this.#readAhead(entries);
       for (const { key, value } of entries) {
         const id = key as DocId;
         await this.#attempt(`document ${id}`, async () => {
@@ -147,6 +149,23 @@ class Verification {
       this.#note(
         `the counts say ${docCount} live and ${docDelCount} deleted documents, there are ${live} and ${deleted}`,
       );
+    }
+  }
+
+  /** Reads together what the check of each document then finds in memory. What can't be read is noted there. */
+  async #readAhead(entries: readonly TreeEntry<string>[]): Promise<void> {
+    const seqs = new Set<number>();
+    const totals = new Map<PageNumber, number>();
+    try {
+      for (const { key, value } of entries) {
+        const { seq, leaves } = await decodeInTurns(key as DocId, value);
+        seqs.add(seq);
+        for (const { body } of leaves) if (body !== undefined) totals.set(body.page, body.length);
+      }
+      this.#bodies.readPagesAhead([...totals].map(([page, total]) => ({ page, total })));
+      await this.#state.bySeq.getMany([...seqs].sort((left, right) => left - right));
+    } catch (error) {
+      if (!isDatabaseError(error)) throw error;
     }
   }
 

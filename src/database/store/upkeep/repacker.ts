@@ -111,6 +111,7 @@ export class Repacker {
   async #documentsIn(candidates: readonly Candidate[]): Promise<DocumentRecord[]> {
     const { bodies, current } = this.#state;
     const listed = new Set<DocId>();
+    bodies.reader.readPagesAhead(candidates);
     // `#soundPages` finds out whether a damaged listing is right.
     for (const { page, total } of candidates) {
       const listing = await bodies.reader.listing(page, total, true);

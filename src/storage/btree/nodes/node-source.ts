@@ -8,6 +8,8 @@ import { LEAF_HEADER, Leaf } from './leaf.ts';
 /** What a node takes in memory once it is in use, as an approximate multiple of its text. */
 const LEAF_MEMORY = 1.1;
 const INNER_MEMORY = 4;
+/** Nodes that a walk over all of them reads ahead. */
+const SLOTS_AHEAD = 64;
 
 /**
  * Finds the nodes of one kind of tree that links lead to: in the link itself, in the cache, or by reading. Keeps what it
@@ -52,6 +54,14 @@ export class NodeSource<K, R> {
   readAhead(links: readonly Link<K, R>[]): void {
     const missing = links.filter((link) => this.peek(link) === undefined);
     if (missing.length > 0) this.#reader.readAhead?.(missing.flatMap(({ place }) => pageNumbers(place)));
+  }
+
+  /** For a walk over all slots of a node, before it reads slot `index`: says which ones come next. */
+  readSlotsAhead(slots: Inner<K, R>['slots'], index: number): void {
+    if (!this.readsAhead || index % (SLOTS_AHEAD / 2) !== 0) return;
+    const links: Link<K, R>[] = [];
+    for (let at = index; at < Math.min(index + SLOTS_AHEAD, slots.length); at += 1) links.push(slots.link(at));
+    this.readAhead(links);
   }
 
   /** Returns the nodes of many links, in order. Those that are not in memory are read at the same time. */

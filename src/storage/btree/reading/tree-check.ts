@@ -50,6 +50,7 @@ class TreeCheck<K, R> {
 
   async *#checkBelow({ slots }: Inner<K, R>, { low, high }: Bounds<K>, level: number): AsyncGenerator<string> {
     for (let index = 0; index < slots.length; index += 1) {
+      this.#source.readSlotsAhead(slots, index);
       const bounds = {
         low: index === 0 ? low : slots.key(index, this.#spec),
         high: index + 1 < slots.length ? slots.key(index + 1, this.#spec) : high,

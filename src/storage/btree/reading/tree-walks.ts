@@ -27,7 +27,8 @@ async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R
   const pages = links.flatMap((link) => pageNumbers(link.place));
   if (pages.length > 0) yield pages;
   if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
-  for (const link of links) {
+  for (const [index, link] of links.entries()) {
+    source.readSlotsAhead(slots, index);
     const node = await source.resolve(link);
     if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
   }
@@ -56,6 +57,7 @@ async function* entriesBelow<K, R>(
       yield Array.from({ length: node.length }, (_unused, index) => toEntry(source.spec, node, index));
     } else {
       for (let index = 0; index < node.length; index += 1) {
+        source.readSlotsAhead(node.slots, index);
         yield* entriesBelow(source, node.slots.link(index), onFailure);
       }
     }

@@ -65,17 +65,43 @@ describe.skipIf(given === undefined)('a server on PostgreSQL', () => {
     await second.close();
   });
 
-  test('refuses a second one, and names the first', async () => {
+  test('lets a second one stand by, which says so, sends requests on, and takes over when the first is closed', async () => {
     const first = await start();
-    // The first renews its lease within this time.
-    const refused = await start().catch(String);
-    expect(refused).toMatch(
-      new RegExp(
-        `storage_locked: The storage at postgres://.* is in use by process ${process.pid} on .*, which answers at ${first.url}. Stop that server first`,
-      ),
-    );
+    await send(first, 'PUT', 'db');
+    await send(first, 'PUT', 'db/ada', '{"born":1815}');
+    const up = { status: 'ok', role: 'owner', synchronous_replica: false };
+    expect(await send(first, 'GET', '_up')).toEqual(up);
+    const second = await start();
+    expect(second.standsByFor).toMatch(new RegExp(`^process ${process.pid} on .* at ${first.url}$`));
+    const standby = await fetch(`${second.url}_up`);
+    expect([standby.status, await standby.json()]).toEqual([
+      503,
+      { status: 'standby', role: 'standby', owner: first.url },
+    ]);
+    const sentOn = await fetch(`${second.url}db/ada?revs=true`, { redirect: 'manual' });
+    expect([sentOn.status, sentOn.headers.get('location')]).toEqual([307, `${first.url}db/ada?revs=true`]);
+    expect(await send(second, 'PUT', 'db/bob', '{"by":"way of the second"}')).toMatchObject({ ok: true });
     await first.close();
-    await (await start()).close();
+    await expect.poll(async () => (await fetch(`${second.url}_up`)).json(), { timeout: 60_000 }).toEqual(up);
+    expect(await send(second, 'GET', 'db/bob')).toMatchObject({ by: 'way of the second' });
+    await send(second, 'DELETE', 'db');
+  });
+
+  test('that stands by reads the settings again when it takes over', async () => {
+    const first = await start();
+    const second = await start();
+    await send(first, 'PUT', '_config/log/level', '"error"');
+    await first.close();
+    await expect.poll(async () => (await fetch(`${second.url}_up`)).status, { timeout: 60_000 }).toBe(200);
+    expect(await send(second, 'GET', '_config/log/level')).toBe('error');
+    await send(second, 'DELETE', '_config/log/level');
+  });
+
+  test('that stands by ends like any other', async () => {
+    const first = await start();
+    const second = await start();
+    await second.close();
+    expect(await send(first, 'GET', '_up')).toMatchObject({ role: 'owner' });
   });
 
   test('says 503 when it has not reached the database for a while, and goes on once it does', async () => {
@@ -141,6 +167,7 @@ describe.skipIf(given === undefined)('a server on PostgreSQL', () => {
     [['serve', '--storage', 'postgres:///db', '--memory'], '--memory keeps everything in memory'],
     [['serve', '--storage', 'postgres:///db', '--data', 'x'], '--storage uses no data folder'],
     [['serve', '--storage', 'postgres:///db?x=1'], 'there is no parameter "x"'],
+    [['serve', '--storage', 'postgres:///db', '--announce', 'db1'], '"db1" can\'t be announced'],
   ])('%j is a usage error', async (argv, message) => {
     const outcome = await runCommand(argv);
     expect(outcome).toMatchObject({ code: 2, stdout: '' });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { checkTree } from '../../../../src/storage/btree/reading/tree-check.ts';
+import { readableEntries, treePages } from '../../../../src/storage/btree/reading/tree-walks.ts';
 import { Tree } from '../../../../src/storage/btree/tree.ts';
 import { gather, numbers, PageShelf, sets, type Totals, totalsSpec } from './page-shelf.ts';
 
@@ -22,21 +24,47 @@ async function distantTree(count: number): Promise<{ readonly tree: Tree<number,
   return { tree: Tree.open({ ...options, reader: distant }, root), log };
 }
 
+async function drain(walk: AsyncIterable<unknown>): Promise<void> {
+  for await (const _step of walk);
+}
+
+/** Returns the reads that were not announced. */
+function surprisesIn(log: readonly string[]): string[] {
+  const known = new Set<string>();
+  const surprises: string[] = [];
+  for (const entry of log) {
+    const [what = '', ...pages] = entry.split(' ');
+    if (what === 'ahead') for (const page of pages) known.add(page);
+    else if (!known.has(pages.join())) surprises.push(entry);
+  }
+  return surprises;
+}
+
 describe('a walk over a tree on distant storage', () => {
   test('announces more and more leaves, each before it is read', async () => {
     const { tree, log } = await distantTree(2000);
     expect((await gather(tree.entries())).map(({ key }) => key)).toEqual(numbers(1000, 3000));
     const announced = log.flatMap((entry) => (entry.startsWith('ahead ') ? [entry.split(' ').length - 1] : []));
     expect(announced.slice(0, 4)).toEqual([3, 4, 6, 10]);
-    const known = new Set<string>();
-    const surprises: string[] = [];
-    for (const entry of log) {
-      const [what = '', ...pages] = entry.split(' ');
-      if (what === 'ahead') for (const page of pages) known.add(page);
-      else if (!known.has(pages.join())) surprises.push(entry);
-    }
     // The root, and the first node on each level below it.
-    expect(surprises.length).toBe(3);
+    expect(surprisesIn(log)).toHaveLength(3);
+  });
+
+  test.each([
+    ['checks it', (tree: Tree<number, Totals>) => drain(checkTree(tree))],
+    ['reads what is readable of it', (tree: Tree<number, Totals>) => drain(readableEntries(tree, () => undefined))],
+  ])('announces every node but the root if it %s', async (_, walk) => {
+    const { tree, log } = await distantTree(2000);
+    await walk(tree);
+    expect(surprisesIn(log)).toHaveLength(1);
+    expect(log.filter((entry) => entry.startsWith('ahead ')).length).toBeLessThan(log.length / 8);
+  });
+
+  test('announces the inner nodes if it collects page numbers', async () => {
+    const { tree, log } = await distantTree(2000);
+    await drain(treePages(tree));
+    // The root, and the first node on each level below it, which shows whether there are inner nodes.
+    expect(surprisesIn(log).length).toBeLessThanOrEqual(1 + log.filter((entry) => entry.startsWith('ahead ')).length);
   });
 
   test('announces in its own direction', async () => {

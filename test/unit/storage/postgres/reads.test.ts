@@ -23,6 +23,8 @@ describe.skipIf(url === undefined)('reads on PostgreSQL', () => {
     file = await store.open('file', 'create');
     const writePages = Array.from({ length: 200 }, (_, number) => ({ number, value: `page ${number}` }));
     await file.commit({ durability: 'relaxed', writePages });
+    const bytes = Array.from({ length: 4 }, (_, at) => ({ number: 1000 + at, value: bytesFrom(at, 100_000) }));
+    await file.commit({ durability: 'relaxed', writePages: bytes });
   });
   afterAll(async () => {
     await store.close();
@@ -30,6 +32,10 @@ describe.skipIf(url === undefined)('reads on PostgreSQL', () => {
     await pool.close();
     await proxy.close();
   });
+
+  function bytesFrom(first: number, length: number): Uint8Array {
+    return Uint8Array.from({ length }, (_, at) => (first + at) % 251);
+  }
 
   async function statementsOf(work: () => unknown): Promise<number> {
     proxy.cutAt(0, 'before');
@@ -45,6 +51,47 @@ describe.skipIf(url === undefined)('reads on PostgreSQL', () => {
     const pages = [3, 1, 4, 1, 5, 9, 2, 6];
     expect(await statementsOf(() => Promise.all(pages.map(read)))).toBe(1);
     expect(await Promise.all(pages.map(read))).toEqual(pages.map((page) => `page ${page}`));
+  });
+
+  test('of parts share a statement, too, and return copies of those parts', async () => {
+    const parts = [
+      [1001, 0, 3],
+      [1003, 50_000, 4],
+      [1001, 99_998, 10],
+      [1001, 100_000, 10],
+      [4711, 0, 3],
+      [7, 0, 3],
+    ] as const;
+    const read = () => Promise.all(parts.map(([page, offset, length]) => file.readRange?.(page, offset, length)));
+    expect(await statementsOf(read)).toBe(1);
+    const found = await read();
+    expect(found.map((part) => part && [...part])).toEqual([
+      [1, 2, 3],
+      [54, 55, 56, 57],
+      [(1 + 99_998) % 251, (1 + 99_999) % 251],
+      [],
+      // There is no such page, and the other one holds no bytes.
+      undefined,
+      undefined,
+    ]);
+    found[0]?.fill(0);
+    expect([...((await file.readRange?.(1001, 0, 3)) ?? [])]).toEqual([1, 2, 3]);
+  });
+
+  test('of parts of a page that was announced take no statement, and leave it there', async () => {
+    file.readAhead?.([1002]);
+    expect(await statementsOf(() => file.readRange?.(1002, 0, 2))).toBe(1);
+    expect(await statementsOf(() => file.readRange?.(1002, 10, 2))).toBe(0);
+    expect(await statementsOf(() => file.read(1002, 'bytes'))).toBe(0);
+    expect([...((await file.readRange?.(1002, 10, 2)) ?? [])]).toEqual([12, 13]);
+  });
+
+  test('of more parts than a statement may have take several', async () => {
+    const read = () => Promise.all(Array.from({ length: 300 }, (_, at) => file.readRange?.(1000, at, 1)));
+    // It opens a second connection.
+    const found = await read();
+    expect(await statementsOf(read)).toBe(2);
+    expect(found.map((part) => part?.[0])).toEqual([...bytesFrom(0, 300)]);
   });
 
   test('take no statement if they were announced', async () => {
