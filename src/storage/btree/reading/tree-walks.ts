@@ -1,5 +1,4 @@
 /** Walks over all nodes of a tree, or over all new ones. */
-import { must } from '../../../base/shared/assert.ts';
 import { pageNumbers, type TreeEntry, type TreeSpec } from '../contract.ts';
 import type { Inner, Link } from '../nodes/inner.ts';
 import { Leaf } from '../nodes/leaf.ts';
@@ -18,19 +17,34 @@ async function* walkPages<K, R>(source: NodeSource<K, R>, link: Link<K, R>): Asy
   const pages = pageNumbers(link.place);
   if (pages.length > 0) yield pages;
   const node = await source.resolve(link);
-  if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+  if (!(node instanceof Leaf)) yield* pagesBelow(source, node, await innerLevelsBelow(source, node));
 }
 
-/** All leaves are on one level, so the first child shows whether the others need to be read. */
-async function* pagesBelow<K, R>(source: NodeSource<K, R>, { slots }: Inner<K, R>): AsyncGenerator<number[]> {
+/** Returns how many levels of inner nodes are below one: all leaves are on one level, so that the first path shows it. */
+async function innerLevelsBelow<K, R>(source: NodeSource<K, R>, top: Inner<K, R>): Promise<number> {
+  let levels = 0;
+  let node = await source.resolve(top.slots.link(0));
+  while (!(node instanceof Leaf)) {
+    levels += 1;
+    node = await source.resolve(node.slots.link(0));
+  }
+  return levels;
+}
+
+/** `levels`: of inner nodes. Leaves are not read. */
+async function* pagesBelow<K, R>(
+  source: NodeSource<K, R>,
+  { slots }: Inner<K, R>,
+  levels: number,
+): AsyncGenerator<number[]> {
   const links = Array.from({ length: slots.length }, (_unused, index) => slots.link(index));
   const pages = links.flatMap((link) => pageNumbers(link.place));
   if (pages.length > 0) yield pages;
-  if ((await source.resolve(must(links[0]))) instanceof Leaf) return;
+  if (levels === 0) return;
   for (const [index, link] of links.entries()) {
     source.readSlotsAhead(slots, index);
     const node = await source.resolve(link);
-    if (!(node instanceof Leaf)) yield* pagesBelow(source, node);
+    if (!(node instanceof Leaf)) yield* pagesBelow(source, node, levels - 1);
   }
 }
 
