@@ -27,7 +27,7 @@ describe('the command line', () => {
       code: 2,
       stdout: '',
       stderr:
-        'There is no command "imprt". The commands are: serve, import, export, replicate, verify, backup, restore, admin.\nTry "settee --help".\n',
+        'There is no command "imprt". The commands are: serve, import, export, replicate, verify, compact, backup, restore, copy, admin.\nTry "settee --help".\n',
     });
     expect(await runCommand(['--port', 'x'])).toEqual({
       code: 2,

@@ -134,7 +134,7 @@ describe('serve', () => {
   test("doesn't run for an unknown command", () => {
     expect(() => parse('start')).toThrow(
       new UsageError(
-        'There is no command "start". The commands are: serve, import, export, replicate, verify, backup, restore, admin.',
+        'There is no command "start". The commands are: serve, import, export, replicate, verify, compact, backup, restore, copy, admin.',
       ),
     );
   });
@@ -222,7 +222,36 @@ describe('the other commands', () => {
     expect(parse('backup /t')).toEqual({ name: 'backup', dataFolder: './data', target: '/t' });
     expect(parse('restore /s --data /d')).toEqual({ name: 'restore', source: '/s', dataFolder: '/d' });
     expect(() => parse('backup')).toThrow('Name the folder for the backup');
-    expect(() => parse('restore /s', { SETTEE_DATA: '/e' })).toThrow('Name both folders');
+    expect(() => parse('restore /s', { SETTEE_DATA: '/e' })).toThrow('Name both places');
+  });
+
+  test('storage is named by a flag, or else by the environment, which a folder overrides', () => {
+    const environment = { SETTEE_STORAGE: 'postgres://e/db' };
+    for (const line of ['verify', 'compact', 'backup /t', 'replicate a b', 'admin add ada']) {
+      expect(parse(line, environment)).toMatchObject({ storage: 'postgres://e/db' });
+      expect(parse(`${line} --storage postgres://f/db`, environment)).toMatchObject({ storage: 'postgres://f/db' });
+      expect(parse(`${line} --data /d`, environment)).toMatchObject({ dataFolder: '/d', storage: undefined });
+      expect(() => parse(`${line} --data /d --storage postgres://f/db`)).toThrow('leave out --data or --storage');
+      expect(() => parse(`${line} --storage mysql://f/db`)).toThrow('must be a URL that begins with postgres://');
+    }
+    expect(parse('restore /s --storage postgres://f/db')).toMatchObject({ storage: 'postgres://f/db' });
+    expect(() => parse('restore /s', environment)).toThrow('Name both places');
+  });
+
+  test('copy takes two places, of which one may come from the environment', () => {
+    const folder = { dataFolder: '/d', storage: undefined };
+    const storage = { dataFolder: '', storage: 'postgres://e/db' };
+    const environment = { SETTEE_STORAGE: 'postgres://e/db' };
+    const rest = { name: 'copy', databases: [], replace: false };
+    expect(parse('copy --from /d --to postgres://e/db')).toEqual({ ...rest, from: folder, to: storage });
+    expect(parse('copy --from /d', environment)).toEqual({ ...rest, from: folder, to: storage });
+    expect(parse('copy --to /d', environment)).toEqual({ ...rest, from: storage, to: folder });
+    expect(parse('copy a --from /d --to /d --replace', environment)).toEqual({
+      ...{ name: 'copy', databases: ['a'], replace: true },
+      ...{ from: folder, to: folder },
+    });
+    expect(() => parse('copy', environment)).toThrow('Name both places');
+    expect(() => parse('copy --from http://h/db --to /d')).toThrow('use settee replicate');
   });
 
   test('help and version are recognized anywhere', () => {
