@@ -97,7 +97,7 @@ describe.skipIf(given === undefined)('a copy that is killed', () => {
     await server.close();
   }, 120_000);
 
-  test.each([3, 12, 25])(
+  test.each([3, 8, 12])(
     'shows nothing in a data folder (statement %i), and goes on from there',
     async (at) => {
       const to = join(temporary, `back-${at}`);

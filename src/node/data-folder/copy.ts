@@ -72,6 +72,7 @@ export async function* copyData(options: CopyOptions): AsyncGenerator<CopyReport
 
 async function* copyBetween(ends: Ends, options: CopyOptions): AsyncGenerator<CopyReport> {
   const { from, to } = ends;
+  await completeSource(from, options.databases);
   const chosen = await choose(ends, options);
   const wanted = chosen.filter(({ state }) => state !== undefined);
   const isWhole = options.databases.length === 0 && (await listOf(to)) === undefined;
@@ -80,7 +81,10 @@ async function* copyBetween(ends: Ends, options: CopyOptions): AsyncGenerator<Co
   from.mustBeHeld();
   to.mustBeHeld();
   await publish(to, wanted, [...copied.keys()], isWhole);
-  const counts = await countDocuments(to, wanted);
+  const counts = await countDocuments(
+    to,
+    wanted.map(({ name }) => name),
+  );
   for (const { name, file, state, documents } of chosen) {
     const counted = counts.get(name);
     if (state !== undefined && documents !== undefined && counted !== documents)
@@ -89,6 +93,30 @@ async function* copyBetween(ends: Ends, options: CopyOptions): AsyncGenerator<Co
   }
   const settings = await copySettings(ends);
   if (settings !== undefined) yield { name: 'settings', outcome: settings };
+}
+
+/**
+ * Opens and closes the databases that were not closed in order, or were restored from a backup: what their next opening would complete is
+ * then in the copy, and the copy stays equal to its original when it is opened. `names`: all if none is named.
+ */
+async function completeSource(from: MaintainedStorage, names: readonly string[]): Promise<void> {
+  const listed = (await listOf(from)) ?? new Map<string, string>();
+  const unclean: string[] = [];
+  const source = await from.openSource();
+  try {
+    for (const [name, file] of listed) {
+      if (names.length > 0 && !names.includes(name)) continue;
+      const state = await stateOf(source, file);
+      if (state !== undefined && !isClean(state, file)) unclean.push(name);
+    }
+  } finally {
+    await source.close();
+  }
+  if (unclean.length > 0) await countDocuments(from, unclean);
+}
+
+function isClean({ head, journal }: FileState, file: string): boolean {
+  return head !== undefined && journal.length === 0 && decodeHead(head, file, crc32).clean;
 }
 
 /** Compares the databases with those of the target. Fails if one of these would have to be replaced, and may not. */
@@ -199,14 +227,17 @@ async function publish(
   }
 }
 
-/** Opens the copied databases, as a server does. */
-async function countDocuments(to: MaintainedStorage, wanted: readonly Chosen[]): Promise<ReadonlyMap<string, number>> {
+/** Opens databases as a server does, and closes them in order. */
+async function countDocuments(
+  storage: MaintainedStorage,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
-  const store = to.openStore({ reservesSpace: false });
+  const store = storage.openStore({ reservesSpace: false });
   const base = { store, clock: systemClock, random: systemRandom, log: silentLog };
   const registry = await openRegistry({ ...base, config: { get: () => undefined } });
   try {
-    for (const { name } of wanted) {
+    for (const name of names) {
       counts.set(name, (await registry.use(name, (database) => database.info())).docCount);
     }
   } finally {

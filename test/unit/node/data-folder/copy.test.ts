@@ -145,6 +145,18 @@ test('with users, but without any setting, can be served where it was copied to'
   expect(await serving({ dataFolder: to }, (server) => status(server, '_users'))).toBe(200);
 });
 
+test('of a restored database stays equal to its original', async () => {
+  const backup = join(temporary, 'backup');
+  const restored = join(temporary, 'restored');
+  await runCommand(['backup', backup, '--data', dataFolder]);
+  await runCommand(['restore', backup, '--data', restored]);
+  const to = join(temporary, 'restored-copied');
+  expect(await runCommand(['copy', '--from', restored, '--to', to])).toMatchObject({ code: 0 });
+  const again = await runCommand(['copy', '--from', restored, '--to', to]);
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringContaining('notes: is there already') });
+  expect(await serving({ dataFolder: to }, contentOf)).toEqual(await serving({ dataFolder: restored }, contentOf));
+});
+
 test('is refused while a server uses one of the two', async () => {
   await serving({ dataFolder }, async (server) => {
     const refused = await runCommand(['copy', '--from', dataFolder, '--to', join(temporary, 'x')]);
