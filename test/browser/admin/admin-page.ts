@@ -102,6 +102,14 @@ export class AdminPage {
     );
   }
 
+  /** Builds the view in sight, unless the server has already done so by itself: it does a second after a write. */
+  async build(): Promise<void> {
+    await this.until(
+      `(() => { ${FINDERS} control('Build now')?.click(); return document.body.innerText.includes('up to date'); })()`,
+      'a view that is up to date',
+    );
+  }
+
   /** Types into the field with that label. Waits until it is there. */
   async fill(label: string, text: string): Promise<void> {
     await this.until(

@@ -112,7 +112,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
       views: { rooms: { map: 'function (doc) { emit([doc.author, doc.year], 1); }', reduce: '_sum' } },
     });
     await page.goTo('#/db/library/views/books/rooms');
-    await page.press('Build now');
+    await page.build();
     await page.sees('40 rows in the view');
     await page.fill('Show', '1');
     await page.sees('Key Value ["Austen"] 2 ["Joyce"] 38');
@@ -129,7 +129,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
       views: { years: { map: 'function (doc) { for (var i = 0; i < 250; i += 1) emit(doc.author, i); }' } },
     });
     await page.goTo('#/db/library/views/books/years');
-    await page.press('Build now');
+    await page.build();
     await page.sees('10,000 rows in the view');
     await page.sees('"Austen" 99 book-00');
     await page.press('Next page');
@@ -264,7 +264,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('changes behind');
     await expectNoViolations(page);
     await page.press('years');
-    await page.press('Build now');
+    await page.build();
     await page.sees('40 rows in the view');
     await expectNoViolations(page);
     await page.press('Edit as a draft');
