@@ -251,13 +251,13 @@ describe.each(chosenEngines())('a change of many documents on the administration
     await page.press('Review');
     await page.press('Apply');
     await page.sees('Done: 20 written.');
-    await page.until(`document.querySelector('[role=grid]').innerText.includes('–')`, 'the changed documents');
+    await page.until(`document.querySelector('[role=grid]')?.innerText.includes('–')`, 'the changed documents');
     expect(await page.tab.evaluate(titles)).toBe(expected);
     await page.goTo('#/db/library/document/d0');
     await page.sees('Attachments');
     await page.tab.back();
     await page.sees('20 documents');
-    await page.until(`document.querySelector('[role=grid]').innerText.includes('–')`, 'the changed documents');
+    await page.until(`document.querySelector('[role=grid]')?.innerText.includes('–')`, 'the changed documents');
     expect(await page.tab.evaluate(titles)).toBe(expected);
   });
 
