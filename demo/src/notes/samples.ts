@@ -117,10 +117,13 @@ const samples: readonly Sample[] = [
   },
 ];
 
+/** None is later than `now`: a visitor's first note comes above all of them. */
 export async function sampleNotes(now: Date): Promise<readonly { readonly note: Note; readonly photos: Photos }[]> {
+  const time = localTime(now).slice(11);
+  const shift = samples.some(({ daysAgo, clock }) => daysAgo === 0 && clock > time) ? 1 : 0;
   return Promise.all(
     samples.map(async ({ scene, daysAgo, clock, ...rest }, index) => {
-      const day = localTime(new Date(now.getTime() - daysAgo * 86_400_000)).slice(0, 10);
+      const day = localTime(new Date(now.getTime() - (daysAgo + shift) * 86_400_000)).slice(0, 10);
       const note = { ...rest, time: `${day}T${clock}`, by: 'Phone' };
       return { note, photos: await photosFrom(draw(scene, index + 1)) };
     }),
