@@ -57,7 +57,7 @@ export class NotesPage {
     this.#choose('phone');
     this.#links.addEventListener('change', () => this.#onLinks());
     log.addEventListener('request', () => this.#showRequestsSoon());
-    // Also when the server is back: whoever notices it first.
+    // Also when the server is back: the feed or the device, whichever notices it first.
     network.addEventListener('change', () => void this.#links.again.now());
   }
 

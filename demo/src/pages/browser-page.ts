@@ -146,7 +146,7 @@ export class BrowserPage {
     return { database, info, documents: this.#counts.get(name) ?? (await this.#countOf(database, info)) };
   }
 
-  /** Without design documents, which are counted anew when the database has changed. */
+  /** The number of documents without design documents. Those are counted again when the database has changed. */
   async #countOf(database: Database, { updateSeq, documents }: DatabaseInfo): Promise<number> {
     const known = this.#designs.get(database.name);
     const count =

@@ -25,7 +25,7 @@ const KEY = 'settee-utils/written-since';
 const MOST_REMEMBERED = 2_000;
 /** Documents in one request. */
 const AT_ONCE = 500;
-/** How long what was found is believed without asking again: a target may be deleted and begun anew. */
+/** How long a result is used before the target is asked again: the target may have been deleted and created again. */
 const BELIEVED_MS = 60_000;
 
 /** When this page has last asked each target about all: milliseconds since the page was opened. */
