@@ -32,6 +32,8 @@ export class ConflictPlace {
   #at = 0;
   /** What the card shows: while it is the same, what is marked in it stays marked. */
   #shown = '';
+  /** Had the focus when it was removed, with nothing here that could take it. */
+  #unfocused: Element | undefined;
 
   constructor(options: ConflictPlaceOptions) {
     this.#options = options;
@@ -79,31 +81,47 @@ export class ConflictPlace {
     // After one that is resolved comes the one that takes its place in the list.
     const at = found >= 0 ? found : Math.min(this.#at, this.#torn.length - 1);
     const row = this.#torn[at];
+    const shown = row ? `${row.id} ${row.value.rev} ${row.value.conflicts}` : '';
+    const card = shown === this.#shown ? undefined : await this.#makeCard(row);
     const left = this.#id;
-    const hasFocus = this.element.contains(document.activeElement) && left !== undefined && left !== row?.id;
+    const focused = this.#focused();
+    this.#shown = shown;
     this.#at = Math.max(0, at);
     this.#id = row?.id;
     this.element.hidden = row === undefined;
     this.#head.hidden = this.#torn.length < 2;
     const count = row ? `Conflict ${this.#at + 1} of ${this.#torn.length}` : '';
     if (this.#count.textContent !== count) fill(this.#count, count);
-    const shown = row ? `${row.id} ${row.value.rev} ${row.value.conflicts}` : '';
-    if (shown !== this.#shown) await this.#fill(row, shown);
-    if (!hasFocus) return;
-    if (row) this.#card.querySelector('h3')?.focus();
-    else this.#options.onEnd(left);
+    if (card) fill(this.#card, ...card);
+    if (focused && !focused.checkVisibility()) this.#refocus(focused, left);
   }
 
-  async #fill(row: ViewRow | undefined, shown: string): Promise<void> {
-    this.#shown = shown;
+  /** What has the focus here, or had it until it was removed and nothing else took it. */
+  #focused(): Element | undefined {
+    const { activeElement } = document;
+    if (activeElement && this.element.contains(activeElement)) return activeElement;
+    const isTaken = activeElement !== null && activeElement !== document.body;
+    return isTaken ? undefined : this.#unfocused;
+  }
+
+  /** Gives the focus, which `was` loses, to the same control of the new card, to the next conflict, or to the note that no longer has one. */
+  #refocus(was: Element, left: string | undefined): void {
+    const action = was instanceof HTMLElement && left === this.#id ? was.dataset['action'] : undefined;
+    const same = action && this.#card.querySelector<HTMLElement>(`[data-action="${action}"]`);
+    const target = same || this.#card.querySelector('h3');
+    this.#unfocused = undefined;
+    if (target) target.focus();
+    else if (this.#id === undefined && left !== undefined) this.#options.onEnd(left);
+    // Its versions are one already, and the list does not know it yet.
+    else this.#unfocused = was;
+  }
+
+  async #makeCard(row: ViewRow | undefined): Promise<readonly Element[]> {
     const { name, title, store, onResolve } = this.#options;
     const versions = row && (await store.versions(row.id));
-    if (!row || !versions || versions.versions.length < 2) return fill(this.#card);
+    if (!row || !versions || versions.versions.length < 2) return [];
     const { id } = row;
     const options = { name, title, store, id };
-    fill(
-      this.#card,
-      conflictCard({ ...options, onResolve: (resolution, how) => onResolve(id, resolution, how) }, versions),
-    );
+    return [conflictCard({ ...options, onResolve: (resolution, how) => onResolve(id, resolution, how) }, versions)];
   }
 }

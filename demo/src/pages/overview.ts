@@ -24,6 +24,7 @@ export class Overview {
   /** Lit while the map's squares are read, which may not have them yet. */
   #meanwhile: Place[] | undefined;
   readonly #news = make('p', { class: 'overview-news', role: 'status' });
+  readonly #counting = make('p', { class: 'overview-counting', role: 'status' });
 
   constructor(dataset: Dataset, network: Network) {
     this.#dataset = dataset;
@@ -41,7 +42,7 @@ export class Overview {
       ),
       make('p', { class: 'further' }, ...furtherLinks(network)),
       this.#map.element,
-      make('div', { class: 'overview-caption' }, caption, this.#news),
+      make('div', { class: 'overview-caption' }, caption, this.#counting, this.#news),
     );
   }
 
@@ -75,7 +76,7 @@ export class Overview {
     const bar = make('progress', { max: 1, 'aria-label': 'Counting what the map shows' });
     const share = make('span', {}, '');
     const counting = make('span', { class: 'counting' }, 'Counting what the map shows ', share, bar);
-    fill(this.#news, counting);
+    fill(this.#counting, counting);
     while (!signal.aborted) {
       const now = await progress().catch(() => undefined);
       if (now && now.total > 0) {

@@ -83,6 +83,8 @@ export class SyncPage {
       address: () => log.server.address,
     });
     network.addEventListener('change', () => this.#onNetwork(network));
+    // Until the state of the line is known.
+    for (const control of [this.#switch, this.#again, this.#tear]) control.disabled = true;
     this.element = this.#layOut();
   }
 
