@@ -1,9 +1,11 @@
-import { expect } from 'vitest';
 import { must } from '../../src/base/shared/assert.ts';
 import { pause } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
 
 /** What a user does in the demo's pages, and what they show. */
+
+/** How long to wait for what certainly happens. */
+const LONGEST_WAIT_MS = 30_000;
 
 /** The state of the storage, which has no feed, is asked for only while somebody sees it. */
 export async function bringToSight(tab: Tab): Promise<void> {
@@ -74,7 +76,15 @@ export async function recordMapAndRequests(tab: Tab): Promise<void> {
 
 /** Waits until the element has this text. */
 export async function shows(tab: Tab, selector: string, expected: string): Promise<void> {
-  await expect.poll(() => text(tab, selector), { timeout: 20_000, interval: 100 }).toBe(expected);
+  const deadline = Date.now() + LONGEST_WAIT_MS;
+  for (;;) {
+    const shown = await text(tab, selector);
+    if (shown === expected) return;
+    if (Date.now() > deadline) {
+      throw new Error(`the demo never came to this: ${selector} shows ${expected}; it shows ${String(shown)}`);
+    }
+    await pause(100);
+  }
 }
 
 export async function text(tab: Tab, selector: string): Promise<unknown> {
@@ -124,10 +134,16 @@ export async function navigateTo(tab: Tab, hash: string): Promise<void> {
   await tab.evaluate(`location.hash = ${JSON.stringify(hash)}`);
 }
 
+/** Waits until the condition is true. What it throws meanwhile, for example because an element is not there yet, means that it is not. */
 export async function until(tab: Tab, condition: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while ((await tab.evaluate(condition)) !== true) {
-    if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}`);
+  const deadline = Date.now() + LONGEST_WAIT_MS;
+  for (;;) {
+    const failure = await tab.evaluate(condition).then(
+      (met) => (met === true ? undefined : ''),
+      (error: unknown) => `; last error: ${error}`,
+    );
+    if (failure === undefined) return;
+    if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}${failure}`);
     await pause(50);
   }
 }

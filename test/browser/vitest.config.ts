@@ -75,8 +75,9 @@ function project(name: string, files: Files): TestProjectInlineConfiguration {
       sequence: { groupOrder: files.order },
       testTimeout: 60_000,
       hookTimeout: 60_000,
-      // A browser, or what drives it, now and then loses an answer. What fails in any other way fails at once. See second-attempts.ts.
-      retry: { count: 1, condition: /^Test timed out in/ },
+      // A browser, or what drives it, now and then loses an answer or an event: what waited in vain is tried once more, and told by
+      // second-attempts.ts. What fails in any other way fails at once.
+      retry: { count: 1, condition: /^Test timed out in|^the page does not show|^the demo never came to this/ },
       // No module keeps anything, and loading the drivers anew for each file takes a second of a processor.
       isolate: false,
       // Those that do run at once only wait.

@@ -230,16 +230,23 @@ export class AdminPage {
     );
   }
 
-  /** Waits until the expression is true. */
+  /** Waits until the expression is true. What it throws meanwhile, for example because an element is not there yet, means that it is not. */
   async until(expression: string, what = expression): Promise<void> {
-    const isTrue = await this.tab.evaluate(`(async () => {
-      const end = performance.now() + 20_000;
-      while (performance.now() < end) { if (await (${expression})) return true; await new Promise((done) => setTimeout(done, 40)); }
-      return false;
+    const thrown = await this.tab.evaluate(`(async () => {
+      const end = performance.now() + 30_000;
+      let thrown = '';
+      while (performance.now() < end) {
+        try {
+          if (await (${expression})) return true;
+          thrown = '';
+        } catch (error) { thrown = '; last error: ' + error; }
+        await new Promise((done) => setTimeout(done, 40));
+      }
+      return thrown;
     })()`);
-    if (isTrue !== true)
+    if (thrown !== true)
       throw new Error(
-        `the page does not show ${what}; it shows: ${await this.tab.evaluate('document.body.innerText.slice(0, 1500)')}`,
+        `the page does not show ${what}${thrown}; it shows: ${await this.tab.evaluate('document.body.innerText.slice(0, 1500)')}`,
       );
   }
 
