@@ -66,11 +66,14 @@ function repositoryAddress(): string | undefined {
 
 /**
  * The data, which the database keeps; the service workers with their scripts, which the browser keeps by itself; and pictures, which only the
- * documentation shows. The files of the administration page are kept: so it opens without a network also the first time.
+ * documentation shows.
  */
 const NOT_KEPT = /^(sw\.js$|data\/|settee-(sw|utils\/settee-sw)|docs\/docs\/pictures\/)|\.map$/;
 
-/** Replaces `self.__SHELL__` in `sw.js` with the addresses of the files that are kept, and a version that changes with any of them. */
+/** Files of other pages than the demo's own. They are kept once the demo rests: so those pages open without a network also the first time. */
+const KEPT_LATER = /^\/(docs|settee-utils)\//;
+
+/** Replaces `self.__SHELL__` in `sw.js` with the addresses of the files that are kept, at once and later, and a version that changes with any of them. */
 export function shellList(publicFolder: string): Plugin {
   return {
     name: 'demo-shell',
@@ -92,7 +95,11 @@ export function shellList(publicFolder: string): Plugin {
           hash.update(name).update(readFileSync(join(publicFolder, name)));
           shell.push(`/${name}`);
         }
-        const list = { version: hash.digest('hex').slice(0, 16), files: shell.sort() };
+        const list = {
+          version: hash.digest('hex').slice(0, 16),
+          files: shell.filter((file) => !KEPT_LATER.test(file)).sort(),
+          later: shell.filter((file) => KEPT_LATER.test(file)).sort(),
+        };
         worker.code = worker.code.replace('self.__SHELL__', JSON.stringify(list));
       },
     },

@@ -12,11 +12,21 @@ import { App } from './pages/app.ts';
 const app = new App();
 app.mount();
 
+/** Until what the first page shows is loaded. */
+const REST_MS = 5_000;
+
 let settee: Settee | undefined;
 
 /** Lets the new version take over, and shows it. */
 async function update(): Promise<void> {
   if (await settee?.update()) location.reload();
+}
+
+/** Has the documentation and the administration page kept for use without a network, once the first page is there. */
+async function keepOtherPages(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, REST_MS));
+  const { active } = await navigator.serviceWorker.ready;
+  active?.postMessage('keep-later');
 }
 
 try {
@@ -27,6 +37,7 @@ try {
   });
   settee.addEventListener('update', () => app.bar.offerUpdate(() => void update()));
   app.begin(settee);
+  if (import.meta.env.PROD) void keepOtherPages();
 } catch (error) {
   app.fail(error);
 }

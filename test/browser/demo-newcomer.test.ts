@@ -99,7 +99,8 @@ function severalConflicts(demo: Demo): void {
       before === 'Conflict 1 of 2' ? 'Conflict 2 of 2' : 'Conflict 1 of 2',
     );
     await until(tab, `document.querySelector('${of('laptop', '.torn')}').dataset.id !== ${JSON.stringify(first)}`);
-    // Resolving it leads to the other one, also for those who use the keyboard.
+    // Resolving it leads to the other one, also for those who use the keyboard. A narrow window shows one device.
+    await bringUp(tab, 'laptop');
     await tab.evaluate(`document.querySelector('${of('laptop', '.torn [data-action=merge]')}').focus()`);
     await click(tab, of('laptop', '.torn [data-action=merge]'));
     await until(tab, `document.querySelector('${of('laptop', '.torn')}').dataset.id === ${JSON.stringify(first)}`);

@@ -5,7 +5,7 @@ import type { Tab } from './drivers/browser.ts';
 /** What a user does in the demo's pages, and what they show. */
 
 /** How long to wait for what certainly happens. */
-const LONGEST_WAIT_MS = 30_000;
+const LONGEST_WAIT_MS = 50_000;
 
 /** The state of the storage, which has no feed, is asked for only while somebody sees it. */
 export async function bringToSight(tab: Tab): Promise<void> {

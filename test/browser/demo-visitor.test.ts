@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { demoPolicy } from '../../src/node/server/demo.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
@@ -220,8 +222,18 @@ function waysOn(demo: Demo): void {
     expect(await tab.evaluate('document.querySelector(".menu").open')).toBe(true);
     await tab.evaluate('document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }))');
     expect(await tab.evaluate('document.querySelector(".menu").open')).toBe(false);
-    // With a service worker, and without the server.
+    // With a service worker, and without the server, once their files are kept.
+    const worker = readFileSync(join(import.meta.dirname, '../../dist/demo/sw.js'), 'utf8');
+    const files = new Set(worker.match(/\/settee-utils\/assets\/[\w.-]+/g));
+    expect(files.size).toBeGreaterThan(20);
+    const kept = `(await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()))).flat()`;
+    await until(
+      tab,
+      `(async () => ${kept}.filter(({ url }) => url.includes('/settee-utils/assets/')).length === ${files.size})()`,
+    );
     await demo.stopServer();
+    await tab.navigate(`${demo.url}db/_utils/`);
+    await shows(tab, 'h1', 'Databases');
     await tab.navigate(`${demo.url}docs/docs/README.html`);
     await shows(tab, 'h1', 'Documentation');
     await demo.startServer();

@@ -73,8 +73,9 @@ function project(name: string, files: Files): TestProjectInlineConfiguration {
       env: { SETTEE_BROWSERS: files.browsers },
       maxWorkers: files.workers,
       sequence: { groupOrder: files.order },
-      testTimeout: 60_000,
-      hookTimeout: 60_000,
+      // A test takes seconds; the rest is for a busy machine.
+      testTimeout: 120_000,
+      hookTimeout: 120_000,
       // A browser, or what drives it, now and then loses an answer or an event: what waited in vain is tried once more, and told by
       // second-attempts.ts. What fails in any other way fails at once.
       retry: { count: 1, condition: /^Test timed out in|^the page does not show|^the demo never came to this/ },

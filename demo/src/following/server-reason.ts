@@ -13,10 +13,10 @@ export type ServerReason =
 /** How a proxy answers for a server that is away. */
 const AWAY: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** What a response says about it; undefined: the server did what was asked. Reads the body. */
+/** What a response says about it; undefined: the server did what was asked. Reads the body, and rejects if that is cut off. */
 async function reasonIn(answer: Response): Promise<ServerReason | undefined> {
   const { ok, status } = answer;
-  const text = await answer.text().catch(() => '');
+  const text = await answer.text();
   const said = readJson(text);
   if (said === undefined) {
     if (AWAY.has(status)) return { kind: 'unreachable' };
@@ -63,6 +63,12 @@ export async function whyNotRead(
   } catch {
     return reasonWithoutAnswer();
   }
+}
+
+/** Whether the server may be there again at any moment. */
+export function isAway(reason: ServerReason | undefined): boolean {
+  if (reason?.kind === 'refused') return AWAY.has(reason.status);
+  return reason?.kind === 'unreachable' || reason?.kind === 'offline';
 }
 
 /** In a sentence. `address`: of the server, if it is known. */

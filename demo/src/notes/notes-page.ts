@@ -5,7 +5,7 @@ import { button, type Child, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
 import type { Network } from '../following/network.ts';
 import { ServerPanel } from '../following/server-panel.ts';
-import { describeReason } from '../following/server-reason.ts';
+import { describeReason, isAway } from '../following/server-reason.ts';
 import { intro } from '../pages/intro.ts';
 import { RequestList } from '../pages/request-list.ts';
 import { DevicePanel, type News } from './device-panel.ts';
@@ -270,10 +270,9 @@ export class NotesPage {
     if (way === 'server') {
       return `All notes are deleted: on both devices, and at the server, which shares them with everybody who uses it. So the notes that others wrote are deleted, too. ${again}`;
     }
-    const isAway = reason?.kind === 'unreachable' || reason?.kind === 'offline';
     const later =
       'The server is away. When it is back it deletes those that came from there, for everybody who uses it.';
-    return `All notes on both devices are deleted. ${isAway ? `${later} ` : ''}${again}`;
+    return `All notes on both devices are deleted. ${isAway(reason) ? `${later} ` : ''}${again}`;
   }
 
   async #startOver(): Promise<void> {

@@ -233,7 +233,7 @@ export class AdminPage {
   /** Waits until the expression is true. What it throws meanwhile, for example because an element is not there yet, means that it is not. */
   async until(expression: string, what = expression): Promise<void> {
     const thrown = await this.tab.evaluate(`(async () => {
-      const end = performance.now() + 30_000;
+      const end = performance.now() + 50_000;
       let thrown = '';
       while (performance.now() < end) {
         try {
