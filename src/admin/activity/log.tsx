@@ -5,7 +5,7 @@ import { ErrorNote } from '../components/error-note.tsx';
 import { formatBytes, formatCount, formatTime } from '../components/format.ts';
 import { Icon } from '../components/icon.tsx';
 import { useLoaded } from '../components/load.ts';
-import { type LogEntry, MOST_LOG_BYTES, readLog } from '../server/activity.ts';
+import { type LogEntry, MAX_LOG_BYTES, readLog } from '../server/activity.ts';
 
 const EVERY_MS = 2_000;
 const FIRST_BYTES = 40_000;
@@ -52,8 +52,8 @@ export function Log() {
             Reload
           </button>
         )}
-        {bytes < MOST_LOG_BYTES && (
-          <button type="button" onClick={() => setBytes(Math.min(MOST_LOG_BYTES, bytes * 5))}>
+        {bytes < MAX_LOG_BYTES && (
+          <button type="button" onClick={() => setBytes(Math.min(MAX_LOG_BYTES, bytes * 5))}>
             Load earlier entries
           </button>
         )}

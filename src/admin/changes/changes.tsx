@@ -8,7 +8,7 @@ import { ServerError } from '../server/client.ts';
 import { ChangeRow } from './change-row.tsx';
 import { seqText } from './follow.ts';
 import { useLiveChanges } from './live.ts';
-import { type LiveChanges, MOST_PER_SECOND } from './news.ts';
+import { type LiveChanges, MAX_PER_SECOND } from './news.ts';
 import './changes.css';
 import { isBrowser } from '../server/where.ts';
 
@@ -92,7 +92,7 @@ function Band({ live, isPaused }: { readonly live: LiveChanges; readonly isPause
   if (skipped === 0) return null;
   return (
     <p class="note" role="status">
-      {formatMany(skipped, 'change')} came faster than {MOST_PER_SECOND} a second and are not listed.
+      {formatMany(skipped, 'change')} came faster than {MAX_PER_SECOND} a second and are not listed.
     </p>
   );
 }

@@ -16,8 +16,8 @@ export interface LiveChanges {
   readonly failure: unknown;
 }
 
-/** Beyond this rate changes are counted, not listed. */
-export const MOST_PER_SECOND = 200;
+/** Changes per second that are listed. When there are more, they are counted only. */
+export const MAX_PER_SECOND = 200;
 /** Changes that are listed, and kept during a pause. */
 export const KEPT = 200;
 
@@ -78,7 +78,7 @@ export function next(former: LiveChanges, { came, seconds, held, isPaused }: Tic
   const isQuiet = came.count === 0 && former.rate === 0 && held.length === 0;
   if (isPaused) return isQuiet ? former : { ...former, rate, waiting: former.waiting + wanted };
   if (isQuiet && former.waiting === 0) return former;
-  const isTooMany = wanted / seconds > MOST_PER_SECOND;
+  const isTooMany = wanted / seconds > MAX_PER_SECOND;
   const listed = isTooMany ? held : [...held, ...came.events];
   const events = listed.length === 0 ? former.events : [...listed.toReversed(), ...former.events].slice(0, KEPT);
   return { ...former, events, rate, waiting: 0, isTooMany, skipped: former.skipped + (isTooMany ? wanted : 0) };

@@ -1,10 +1,10 @@
 /** Strings of a document that might be ids of other documents. */
 import { type JsonTree, stringOf } from '../json/json-tree.ts';
 
-/** Strings asked for at most, of one document. */
-const MOST_CANDIDATES = 200;
-/** A source with its quotes. */
-const LONGEST = 130;
+/** Strings of one document. */
+const MAX_CANDIDATES = 200;
+/** Characters of a string as it is written, with its quotes. */
+const MAX_LENGTH = 130;
 /** No white space, no address of a web page, no number, no date or time. */
 const LOOKS_LIKE_ID = /^(?![a-z]+:\/\/|data:|-?[0-9.]+$|\d{4}-\d\d-\d\d)[^\s\p{Cc}]{2,}$/iu;
 
@@ -12,9 +12,9 @@ const LOOKS_LIKE_ID = /^(?![a-z]+:\/\/|data:|-?[0-9.]+$|\d{4}-\d\d-\d\d)[^\s\p{C
 export function idCandidates(tree: JsonTree, ownId: string): readonly string[] {
   const found = new Set<string>();
   const visit = (value: JsonTree): void => {
-    if (found.size >= MOST_CANDIDATES) return;
+    if (found.size >= MAX_CANDIDATES) return;
     if (value.kind === 'array' || value.kind === 'object') for (const entry of value.entries) visit(entry.value);
-    else if (value.kind === 'string' && value.text.length <= LONGEST) {
+    else if (value.kind === 'string' && value.text.length <= MAX_LENGTH) {
       const text = stringOf(value.text);
       if (text !== ownId && LOOKS_LIKE_ID.test(text)) found.add(text);
     }

@@ -19,8 +19,9 @@ const HEADER_ROW = { role: 'row', 'aria-rowindex': 1 } as const;
 const CELL = { role: 'gridcell' } as const;
 const COLUMN_HEADER = { role: 'columnheader' } as const;
 
-/** Characters of a value that a cell shows, and lines of a document that a row shows. */
-const MOST_CHARACTERS = 160;
+/** Characters of a value in its cell. */
+const MAX_CHARACTERS = 160;
+/** Lines of a document in its row. */
 const JSON_LINES = 8;
 const JSON_CHARACTERS = 4_000;
 
@@ -167,7 +168,7 @@ function Cell({ value, isLoaded }: { readonly value: Json | undefined; readonly 
     );
   }
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+  const shown = text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
   return (
     <span {...CELL} title={text.slice(0, 1_000)}>
       {shown}

@@ -8,8 +8,8 @@ import { walk } from './walk.ts';
 
 /** Rows of a range that are not loaded are read, as many at a time. */
 const PER_PAGE = 1_000;
-/** Rows of a range. For more there is “all that match”. */
-const MOST_ROWS = 100_000;
+/** Rows of a range. To select more, there is “all that match”. */
+const MAX_ROWS = 100_000;
 
 export interface Selecting {
   /** Moves to the row; `extend`: selects all from where the range began. */
@@ -77,9 +77,9 @@ function loadedIds({ rowAt }: List, from: number, to: number): readonly string[]
 }
 
 async function readIds({ source }: List, from: number, to: number, signal: AbortSignal): Promise<readonly string[]> {
-  if (to - from > MOST_ROWS) {
+  if (to - from > MAX_ROWS) {
     throw new Error(
-      `A range has at most ${formatCount(MOST_ROWS)} documents. For more, choose a filter, and then all that match.`,
+      `A range has at most ${formatCount(MAX_ROWS)} documents. For more, choose a filter, and then all that match.`,
     );
   }
   // The page at the beginning is read by its number where that is possible; the others follow it.

@@ -74,7 +74,7 @@ function linksIn(view: EditorView): DecorationSet {
       from,
       to,
       enter: (node) => {
-        if (node.name !== 'String' || node.to - node.from > LONGEST) return;
+        if (node.name !== 'String' || node.to - node.from > MAX_LENGTH) return;
         const id = idOf(view.state.sliceDoc(node.from, node.to));
         const href = id === undefined ? undefined : ids.get(id);
         if (id === undefined || href === undefined) return;
@@ -85,8 +85,8 @@ function linksIn(view: EditorView): DecorationSet {
   return Decoration.set(found, true);
 }
 
-/** Longer strings are not asked for. */
-const LONGEST = 200;
+/** Characters of a string that is looked up as an id. */
+const MAX_LENGTH = 200;
 
 function idOf(source: string): string | undefined {
   try {

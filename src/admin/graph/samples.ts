@@ -1,4 +1,4 @@
-/** What is polled, kept for graphs. */
+/** Samples of polled figures, which graphs draw. */
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Sample {
@@ -7,12 +7,12 @@ export interface Sample {
   readonly figures: Readonly<Record<string, number | undefined>>;
 }
 
-/** Samples that a graph shows at most. */
-const MOST = 300;
+/** Samples of a graph. */
+const MAX_SAMPLES = 300;
 
-/** Of graphs that are not in sight, by their names; the latest are last. */
+/** The samples of each graph by its name, also while it is not in sight. The graphs with the newest samples are last. */
 const kept = new Map<string, readonly Sample[]>();
-const MOST_KEPT = 20;
+const MAX_GRAPHS = 20;
 
 /**
  * Keeps the figures of each new value, oldest first. They stay when the component goes, for the next one of the same name: what is known is
@@ -27,11 +27,11 @@ export function useSamples<T extends object>(
   useEffect(() => {
     if (value === undefined) return;
     const sample = { at: Date.now(), figures: figuresOf(value) };
-    const next = [...(kept.get(name) ?? []).slice(1 - MOST), sample];
+    const next = [...(kept.get(name) ?? []).slice(1 - MAX_SAMPLES), sample];
     kept.delete(name);
     kept.set(name, next);
     const [oldest] = kept.keys();
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+    if (kept.size > MAX_GRAPHS && oldest !== undefined) kept.delete(oldest);
     setSamples(next);
   }, [name, value]);
   return samples;

@@ -44,8 +44,8 @@ export class JsonMistake extends Error {
   }
 }
 
-/** Containers around a value, at most: the parser works by recursion. */
-const MOST_LEVELS = 1_000;
+/** Arrays and objects around a value: the parser is recursive. */
+const MAX_DEPTH = 1_000;
 
 let lastKey = 0;
 
@@ -101,7 +101,7 @@ class Parser {
   }
 
   #value(level: number): JsonTree {
-    if (level > MOST_LEVELS) this.#fail(`values are nested in more than ${MOST_LEVELS} others.`);
+    if (level > MAX_DEPTH) this.#fail(`values are nested in more than ${MAX_DEPTH} others.`);
     this.#skipSpace();
     const first = this.#text[this.#at];
     if (first === '{') return { kind: 'object', entries: this.#entries('}', level) };

@@ -2,8 +2,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { followDatabases } from '../server/db-updates.ts';
 import { session } from '../server/session.ts';
 
-/** Databases that change often are asked about no more often than this. */
-const LEAST_MS = 1_000;
+/** Milliseconds between two requests about databases that change all the time. */
+const MIN_INTERVAL_MS = 1_000;
 
 /** Calls `changed` with the databases that have changed, at most once a second. Returns whether the server tells. */
 export function useDatabaseUpdates(changed: (names: readonly string[]) => Promise<void>): boolean {
@@ -25,7 +25,7 @@ export function useDatabaseUpdates(changed: (names: readonly string[]) => Promis
     void followDatabases(controller.signal, {
       changed: (name) => {
         names.add(name);
-        timer ??= setTimeout(tell, LEAST_MS);
+        timer ??= setTimeout(tell, MIN_INTERVAL_MS);
       },
       unavailable: () => setLive(false),
     });

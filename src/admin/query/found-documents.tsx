@@ -10,8 +10,9 @@ interface FoundDocumentsProps {
 }
 
 /** Columns of the table if the query names no fields. */
-const MOST_COLUMNS = 8;
-const MOST_CHARACTERS = 120;
+const MAX_COLUMNS = 8;
+/** Characters of a value in its cell. */
+const MAX_CHARACTERS = 120;
 
 /** What a query returned, as a table or as JSON. */
 export function FoundDocuments({ database, docs, fields }: FoundDocumentsProps) {
@@ -96,8 +97,8 @@ function Cell({
   if (value === undefined) return <span class="muted">–</span>;
   if (column === '_id') return <a href={hrefOf(['db', database, 'document', `${value}`])}>{`${value}`}</a>;
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > MOST_CHARACTERS ? (
-    <span title={text.slice(0, 2_000)}>{text.slice(0, MOST_CHARACTERS)}…</span>
+  return text.length > MAX_CHARACTERS ? (
+    <span title={text.slice(0, 2_000)}>{text.slice(0, MAX_CHARACTERS)}…</span>
   ) : (
     <span>{text}</span>
   );
@@ -109,7 +110,7 @@ function columnsOf(docs: readonly JsonObject[]): readonly string[] {
   for (const doc of docs) for (const name of Object.keys(doc)) counts.set(name, (counts.get(name) ?? 0) + 1);
   counts.delete('_rev');
   const names = [...counts].sort(([, one], [, other]) => other - one).map(([name]) => name);
-  return ['_id', ...names.filter((name) => name !== '_id')].filter((name) => counts.has(name)).slice(0, MOST_COLUMNS);
+  return ['_id', ...names.filter((name) => name !== '_id')].filter((name) => counts.has(name)).slice(0, MAX_COLUMNS);
 }
 
 /** Paths of fields: names joined by dots, `\.` for a dot inside a name. */

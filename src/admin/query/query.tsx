@@ -16,7 +16,16 @@ import { makeIndex } from './make-index.ts';
 import { SavedBar } from './saved-bar.tsx';
 import { keepText, lastText } from './saved-queries.ts';
 import { listIndexes } from './selector-indexes.ts';
-import { FIRST_TEXT, type Found, find, isFull, limitOf, MOST, parseQuery, suggestedBy } from './selector-query.ts';
+import {
+  FIRST_TEXT,
+  type Found,
+  find,
+  isFull,
+  limitOf,
+  MAX_RESULTS,
+  parseQuery,
+  suggestedBy,
+} from './selector-query.ts';
 import './query.css';
 
 const KEYS: readonly KeyHelp[] = [{ keys: 'Ctrl+Enter', does: 'run the query' }];
@@ -123,7 +132,7 @@ function Outcome({ database, run, onMakeIndex, onNext }: OutcomeProps) {
         <FoundDocuments database={database} docs={found.docs} fields={fieldsOf(outcome?.query)} />
       )}
       {outcome !== undefined && outcome.query.limit !== limitOf(outcome.query) && (
-        <p class="muted">The page shows {MOST} documents at a time.</p>
+        <p class="muted">The page shows {MAX_RESULTS} documents at a time.</p>
       )}
       {outcome?.found.bookmark !== undefined && isFull(outcome.query, outcome.found) && (
         <button type="button" onClick={() => onNext(outcome.found.bookmark ?? '')}>

@@ -34,8 +34,8 @@ export const FIRST_TEXT = `{
 const USUAL = 25;
 /** Above this many documents for each result, the query reads too much. */
 const TOO_MANY = 10;
-/** Documents of one page, whatever the query says. */
-export const MOST = 200;
+/** Documents of one page, whatever limit the query has. */
+export const MAX_RESULTS = 200;
 
 /** Returns the body of a query, or a sentence about what is wrong with the text. */
 export function parseQuery(text: string): JsonObject | string {
@@ -87,7 +87,7 @@ export async function find(
 
 /** Documents of a page. */
 export function limitOf({ limit }: JsonObject): Json | undefined {
-  return typeof limit === 'number' ? Math.min(limit, MOST) : limit;
+  return typeof limit === 'number' ? Math.min(limit, MAX_RESULTS) : limit;
 }
 
 /** Whether there may be more than the page has. */

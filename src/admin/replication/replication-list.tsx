@@ -8,7 +8,7 @@ import { useLoaded } from '../components/load.ts';
 import { NeedsAdmin } from '../components/needs-admin.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { goTo, hrefOf } from '../page/router.ts';
-import { listReplications, MOST_LISTED, needsAttention, type ReplicationState } from '../server/replications.ts';
+import { listReplications, MAX_LISTED, needsAttention, type ReplicationState } from '../server/replications.ts';
 import { isAdmin } from '../server/session.ts';
 import { OwnRequests } from './own-requests.tsx';
 
@@ -38,11 +38,11 @@ export function ReplicationList() {
 }
 
 function AllReplications() {
-  const [most, setMost] = useState(MOST_LISTED);
+  const [max, setMax] = useState(MAX_LISTED);
   const [filter, setFilter] = useState('');
   const [onlyBad, setOnlyBad] = useState(false);
-  const load = async (signal: AbortSignal) => ({ list: await listReplications(signal, most) });
-  const { value: loaded, failure, reload } = useLoaded(load, [most], EVERY_MS);
+  const load = async (signal: AbortSignal) => ({ list: await listReplications(signal, max) });
+  const { value: loaded, failure, reload } = useLoaded(load, [max], EVERY_MS);
   const value = loaded?.list;
   const shown = useMemo(
     () => (value ?? []).filter((one) => matches(one, filter) && (!onlyBad || needsAttention(one))),
@@ -89,10 +89,10 @@ function AllReplications() {
           </div>
           <ReplicationTable rows={shown} />
           {shown.length === 0 && <p class="muted">None is like that.</p>}
-          {value.length >= most && (
+          {value.length >= max && (
             <p class="note">
-              The list is cut after {formatCount(most)}.{' '}
-              <button type="button" onClick={() => setMost(most * 10)}>
+              The list is cut after {formatCount(max)}.{' '}
+              <button type="button" onClick={() => setMax(max * 10)}>
                 Load more
               </button>
             </p>

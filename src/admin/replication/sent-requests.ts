@@ -16,8 +16,8 @@ export const ownRequests = signal<readonly OwnRequest[]>([]);
 
 /** A failure within this time belongs to the form. */
 const SOON_MS = 1_500;
-/** Their results are kept until the page is closed. */
-const MOST = 20;
+/** Requests whose results are kept, until the page is closed. */
+const MAX_REQUESTS = 20;
 
 let lastNumber = 0;
 
@@ -47,7 +47,10 @@ export function forget(number: number): void {
 function keep(members: JsonObject, response: Promise<JsonObject>): void {
   lastNumber += 1;
   const number = lastNumber;
-  ownRequests.value = [{ number, members, result: undefined, failure: undefined }, ...ownRequests.value].slice(0, MOST);
+  ownRequests.value = [{ number, members, result: undefined, failure: undefined }, ...ownRequests.value].slice(
+    0,
+    MAX_REQUESTS,
+  );
   const settle = (outcome: Partial<OwnRequest>) => {
     ownRequests.value = ownRequests.value.map((one) => (one.number === number ? { ...one, ...outcome } : one));
   };

@@ -8,11 +8,11 @@ export interface ChangedLine {
 
 /** Unchanged lines shown before and after each change. */
 const CONTEXT = 3;
-/** Texts with more lines are compared as a whole: the time would rise with the square. */
-const MOST_LINES = 20_000;
+/** Lines of both texts. Longer texts are not compared: the time rises with the square of the number of lines. */
+const MAX_LINES = 20_000;
 
 export async function changedLines(before: string, after: string): Promise<readonly ChangedLine[]> {
-  if (lineCount(before) + lineCount(after) > MOST_LINES) {
+  if (lineCount(before) + lineCount(after) > MAX_LINES) {
     return [
       { kind: 'left', text: `The texts are too long to compare: ${lineCount(before)} and ${lineCount(after)} lines.` },
     ];

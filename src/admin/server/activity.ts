@@ -44,8 +44,8 @@ export interface LogEntry {
   readonly text: string;
 }
 
-/** Bytes that a server returns at most. */
-export const MOST_LOG_BYTES = 1_000_000;
+/** Bytes of the log in one response: servers return no more. */
+export const MAX_LOG_BYTES = 1_000_000;
 
 /** The last `bytes` bytes of the log. Undefined if the server has no log that can be read. */
 export async function readLog(bytes: number, signal: AbortSignal): Promise<readonly LogEntry[] | undefined> {

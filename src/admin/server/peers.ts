@@ -27,16 +27,17 @@ function isDatabase(source: string, database: string, home: string): boolean {
   return [database, `${home}${encodeURIComponent(database)}`, `${home}${database}`].includes(source);
 }
 
+/** Peers that the sentence names. */
+const MAX_NAMED = 5;
+
 /** Whom a write to the database reaches, in a sentence. `peers`: undefined if the replications can't be read. */
 export function peerSentence(peers: readonly Peer[] | undefined): string {
   const others = 'Peers that pull from here get the change, too.';
   if (peers === undefined) return `This replicates to peers. Which ones can’t be seen without admin rights. ${others}`;
   if (peers.length === 0) return `No replication of ${thisServer()} copies the database elsewhere. ${others}`;
-  const named = peers.slice(0, MOST_NAMED).map(({ target, isContinuous, stateText }) => {
+  const named = peers.slice(0, MAX_NAMED).map(({ target, isContinuous, stateText }) => {
     return `${target} (${isContinuous ? 'continuously' : 'once'}; now: ${stateText.toLowerCase()})`;
   });
-  const more = peers.length > MOST_NAMED ? [`${peers.length - MOST_NAMED} more`] : [];
+  const more = peers.length > MAX_NAMED ? [`${peers.length - MAX_NAMED} more`] : [];
   return `This replicates to peers: ${[...named, ...more].join(', ')}. ${others}`;
 }
-
-const MOST_NAMED = 5;

@@ -33,18 +33,18 @@ export interface ReplicationState {
 }
 
 const PER_PAGE = 100;
-/** The list is cut after so many documents and jobs, unless more are wanted. */
-export const MOST_LISTED = 1_000;
+/** Documents in the list, and jobs, unless the caller wants more. */
+export const MAX_LISTED = 1_000;
 
 /** Undefined if the server has no list of them. */
 export async function listReplications(
   signal?: AbortSignal,
-  most = MOST_LISTED,
+  max = MAX_LISTED,
 ): Promise<readonly ReplicationState[] | undefined> {
   try {
     const [docs, jobs] = await Promise.all([
-      allPages('_scheduler/docs', 'docs', most, signal),
-      allPages('_scheduler/jobs', 'jobs', most, signal),
+      allPages('_scheduler/docs', 'docs', max, signal),
+      allPages('_scheduler/jobs', 'jobs', max, signal),
     ]);
     const byRequest = jobs.filter(({ doc_id }) => typeof doc_id !== 'string');
     const infos = new Map(jobs.map((job) => [`${job.id}`, job]));
@@ -62,7 +62,7 @@ export async function listReplications(
 async function allPages(
   path: string,
   member: string,
-  most: number,
+  max: number,
   signal?: AbortSignal,
 ): Promise<readonly JsonObject[]> {
   const found: JsonObject[] = [];
@@ -77,7 +77,7 @@ async function allPages(
     );
     const rows = page[member] ?? [];
     found.push(...rows);
-    if (rows.length < PER_PAGE || found.length >= most) return found;
+    if (rows.length < PER_PAGE || found.length >= max) return found;
   }
 }
 

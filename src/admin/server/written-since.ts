@@ -21,8 +21,8 @@ export function refusedOf(value: unknown): readonly RefusedDocument[] {
 }
 
 const KEY = 'settee-utils/written-since';
-/** Names of revisions that are remembered; the oldest are forgotten. */
-const MOST_REMEMBERED = 2_000;
+/** Revisions that this browser remembers; the oldest ones are forgotten. */
+const MAX_REMEMBERED = 2_000;
 /** Documents in one request. */
 const AT_ONCE = 500;
 /** How long a result is used before the target is asked again: the target may have been deleted and created again. */
@@ -97,5 +97,5 @@ function remembered(): readonly string[] {
 }
 
 function remember(names: readonly string[]): void {
-  localStorage.setItem(KEY, JSON.stringify(names.slice(-MOST_REMEMBERED)));
+  localStorage.setItem(KEY, JSON.stringify(names.slice(-MAX_REMEMBERED)));
 }

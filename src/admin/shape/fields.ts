@@ -33,9 +33,11 @@ export interface Field {
 const RARE = 0.05;
 /** With fewer documents nothing is called unusual. */
 const ENOUGH = 20;
-const DEEPEST = 4;
-const MOST_FIELDS = 500;
-const MOST_VALUES = 1_000;
+/** Objects and arrays around a field. */
+const MAX_DEPTH = 4;
+const MAX_FIELDS = 500;
+/** Different texts of a field that are counted. */
+const MAX_VALUES = 1_000;
 const SHOWN_IDS = 3;
 const COMMON = 4;
 
@@ -65,7 +67,7 @@ function collectMembers(all: Map<string, Collected>, value: JsonObject, prefix: 
 function collect(all: Map<string, Collected>, path: string, value: Json, id: string, depth: number): void {
   const found = all.get(path) ?? createCollected();
   if (!all.has(path)) {
-    if (all.size >= MOST_FIELDS) return;
+    if (all.size >= MAX_FIELDS) return;
     all.set(path, found);
   }
   const type = typeOf(value);
@@ -74,7 +76,7 @@ function collect(all: Map<string, Collected>, path: string, value: Json, id: str
   found.idsByType.set(type, ids.add(id));
   if (typeof value === 'number') found.numbers.push({ id, value });
   if (typeof value === 'string') addText(found, value);
-  if (depth >= DEEPEST) return;
+  if (depth >= MAX_DEPTH) return;
   if (Array.isArray(value))
     for (const element of value.slice(0, 100)) collect(all, `${path}[]`, element, id, depth + 1);
   else if (typeof value === 'object' && value !== null)
@@ -89,7 +91,7 @@ function addText(found: Collected, text: string): void {
   const { shortest = text.length, longest = text.length } = found.lengths ?? {};
   found.lengths = { shortest: Math.min(shortest, text.length), longest: Math.max(longest, text.length) };
   const count = found.texts.get(text);
-  if (count !== undefined || found.texts.size < MOST_VALUES) found.texts.set(text, (count ?? 0) + 1);
+  if (count !== undefined || found.texts.size < MAX_VALUES) found.texts.set(text, (count ?? 0) + 1);
 }
 
 function typeOf(value: Json): TypeName {
@@ -124,12 +126,12 @@ function numbersText({ numbers }: Collected): string {
 function textsText({ texts, lengths }: Collected): string {
   if (lengths === undefined) return '';
   const common = [...texts].sort(([, one], [, other]) => other - one).slice(0, COMMON);
-  const isRepeated = common.some(([, count]) => count > 1) && texts.size < MOST_VALUES;
+  const isRepeated = common.some(([, count]) => count > 1) && texts.size < MAX_VALUES;
   if (texts.size <= COMMON || (isRepeated && texts.size <= 20))
     return `${common.map(([text]) => short(text)).join(', ')}${texts.size > COMMON ? `, ${texts.size - COMMON} more` : ''}`;
   const { shortest, longest } = lengths;
   const length = shortest === longest ? `${longest}` : `${shortest} to ${longest}`;
-  const different = texts.size < MOST_VALUES ? `${texts.size} different texts` : 'many different texts';
+  const different = texts.size < MAX_VALUES ? `${texts.size} different texts` : 'many different texts';
   return `${different} of ${length} characters`;
 }
 

@@ -8,13 +8,13 @@ export interface Sample {
   readonly total: number;
 }
 
-/** Documents of a group, at least. */
-const LEAST = 20;
-const MOST_GROUPS = 10;
+/** Documents of a group. */
+const MIN_GROUP_SIZE = 20;
+const MAX_GROUPS = 10;
 
 /** `count`: how many documents at most. Design documents are left out. */
 export async function sampleOf(database: string, count: number, signal: AbortSignal): Promise<Sample> {
-  const limit = Math.max(LEAST, Math.ceil(count / MOST_GROUPS));
+  const limit = Math.max(MIN_GROUP_SIZE, Math.ceil(count / MAX_GROUPS));
   const first = await documentPage(database, { limit, includeDocs: true }, signal);
   const rows = [...first.rows];
   const groups = Math.min(Math.ceil(count / limit), Math.ceil(first.total / limit));

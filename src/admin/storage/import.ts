@@ -1,7 +1,7 @@
 /** Stores the documents of a file in batches. */
 import { ask, type JsonObject, pathOf } from '../server/client.ts';
 import { entriesOf, type FileEntry } from './read-file.ts';
-import { MOST_REFUSED, type RefusedLine, runTransfer } from './transfers.ts';
+import { MAX_REFUSED, type RefusedLine, runTransfer } from './transfers.ts';
 
 /** `new`: an id that exists is refused; `replace`: it gets a new revision; `keep`: revisions are stored as they are, as a replication does. */
 export type ImportMode = 'new' | 'replace' | 'keep';
@@ -26,7 +26,7 @@ export function importFile(database: string, file: File, options: ImportOptions,
     let refused: readonly RefusedLine[] = [];
     const refuse = (lines: readonly RefusedLine[]) => {
       refusedCount += lines.length;
-      refused = [...refused, ...lines].slice(0, MOST_REFUSED);
+      refused = [...refused, ...lines].slice(0, MAX_REFUSED);
     };
     for await (const entries of batchesOf(entriesOf(file))) {
       abortSignal.throwIfAborted();

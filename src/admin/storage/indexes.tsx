@@ -20,8 +20,8 @@ interface IndexMembers {
   readonly compact_running?: boolean;
 }
 
-/** Beyond this the list says that it is cut. */
-const MOST = 100;
+/** Design documents in the list, which says so if it is cut. */
+const MAX_DESIGN_DOCUMENTS = 100;
 
 export function Indexes({ database }: { readonly database: string }) {
   const { value, failure, reload } = useLoaded((signal) => listIndexes(database, signal), [database]);
@@ -51,7 +51,9 @@ export function Indexes({ database }: { readonly database: string }) {
           ))}
         </ul>
       )}
-      {value?.length === MOST && <p class="muted">The first {MOST} design documents are shown.</p>}
+      {value?.length === MAX_DESIGN_DOCUMENTS && (
+        <p class="muted">The first {MAX_DESIGN_DOCUMENTS} design documents are shown.</p>
+      )}
       <div class="tool-row">
         <WriteButton adminOf={database} onClick={() => cleanUp(database, reload)}>
           Clean up old indexes
@@ -68,7 +70,11 @@ export function sizesText(fileBytes: number | undefined, dataBytes: number | und
 }
 
 async function listIndexes(database: string, signal: AbortSignal): Promise<readonly IndexInfo[]> {
-  const path = withQuery(pathOf(database, '_all_docs'), { startkey: '_design/', endkey: '_design0', limit: MOST });
+  const path = withQuery(pathOf(database, '_all_docs'), {
+    startkey: '_design/',
+    endkey: '_design0',
+    limit: MAX_DESIGN_DOCUMENTS,
+  });
   const { rows } = await ask<{ rows: readonly { readonly id: string }[] }>('GET', path, { signal, quiet: true });
   return Promise.all(rows.map(({ id }) => indexInfo(database, id.slice('_design/'.length), signal)));
 }

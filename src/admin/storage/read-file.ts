@@ -11,8 +11,8 @@ export interface FileEntry {
   readonly share: number;
 }
 
-/** Longer lists can't be held in memory at once; lines can have any number. */
-const MOST_LIST_BYTES = 500_000_000;
+/** Bytes of a JSON list, which is parsed in memory as a whole. A file of JSON lines may have any length. */
+const MAX_LIST_BYTES = 500_000_000;
 /** Bytes of the beginning by which the kind of file is recognised. */
 const HEAD_BYTES = 65_536;
 
@@ -33,15 +33,15 @@ export interface FileLook {
   readonly share: number;
 }
 
-/** Entries of a file that are counted before an import: more take seconds. */
-const MOST_COUNTED = 100_000;
+/** Entries of a file that are counted before an import: to count more takes seconds. */
+const MAX_COUNTED = 100_000;
 
 /** A look before the import: the first `count` entries, and how many there are. */
-export async function lookInto(file: Blob, count: number, most = MOST_COUNTED): Promise<FileLook> {
+export async function lookInto(file: Blob, count: number, max = MAX_COUNTED): Promise<FileLook> {
   const first: FileEntry[] = [];
   let [documents, others, share] = [0, 0, 1];
   for await (const entry of entriesOf(file)) {
-    if (documents + others === most) return { first, documents, others, share };
+    if (documents + others === max) return { first, documents, others, share };
     if (first.length < count) first.push(entry);
     if (entry.doc === undefined) others += 1;
     else documents += 1;
@@ -84,7 +84,7 @@ async function hasLines(file: Blob): Promise<boolean> {
 /** The value of the file. Undefined: it is no single value, so its first document may be a line longer than what was looked at. */
 async function wholeOf(file: Blob): Promise<unknown> {
   const isObjects = (await file.slice(0, HEAD_BYTES).text()).trimStart().startsWith('{');
-  if (file.size > MOST_LIST_BYTES) {
+  if (file.size > MAX_LIST_BYTES) {
     if (isObjects) return undefined;
     throw new Error('The list is too long to be read at once. Save it as JSON lines: one document a line.');
   }

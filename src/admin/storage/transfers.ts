@@ -28,8 +28,8 @@ export interface Transfer {
   readonly cancel: () => void;
 }
 
-/** Refused lines that are kept by name. */
-export const MOST_REFUSED = 1_000;
+/** Refused lines that are listed; more are counted only. */
+export const MAX_REFUSED = 1_000;
 
 export const transfers = signal<ReadonlyMap<string, Transfer>>(new Map());
 

@@ -2,7 +2,8 @@ import { hrefOf } from '../page/router.ts';
 import type { Json } from '../server/client.ts';
 import type { ViewRow } from './rows.ts';
 
-const MOST_CHARACTERS = 200;
+/** Characters of a key or a value in its cell. */
+const MAX_CHARACTERS = 200;
 
 /** Rows of a view: keys, values, and the documents that emitted them. */
 export function RowTable({ database, rows }: { readonly database: string; readonly rows: readonly ViewRow[] }) {
@@ -39,6 +40,6 @@ export function RowTable({ database, rows }: { readonly database: string; readon
 
 function JsonText({ value }: { readonly value: Json }) {
   const text = JSON.stringify(value);
-  if (text.length <= MOST_CHARACTERS) return <code>{text}</code>;
-  return <code title={text.slice(0, 2_000)}>{text.slice(0, MOST_CHARACTERS)}…</code>;
+  if (text.length <= MAX_CHARACTERS) return <code>{text}</code>;
+  return <code title={text.slice(0, 2_000)}>{text.slice(0, MAX_CHARACTERS)}…</code>;
 }

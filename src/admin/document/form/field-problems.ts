@@ -13,12 +13,12 @@ export type FormContent =
   | { readonly tree: JsonTree; readonly why: undefined }
   | { readonly tree: undefined; readonly why: string };
 
-/** Characters: beyond them every key would take too long. */
-const LONGEST = 2_000_000;
+/** Characters of a document: in a longer one, each keystroke would take too long. */
+const MAX_CHARACTERS = 2_000_000;
 
 /** A form must show everything that is in the source, and change nothing but what is typed. */
 export function formContentOf(text: string): FormContent {
-  if (text.length > LONGEST) return { tree: undefined, why: 'The document is too long for a form.' };
+  if (text.length > MAX_CHARACTERS) return { tree: undefined, why: 'The document is too long for a form.' };
   try {
     const tree = parseJson(text);
     if (tree.kind !== 'object') return { tree: undefined, why: 'A document must be a JSON object.' };

@@ -23,7 +23,8 @@ export interface Form {
   readonly undo: (() => void) | undefined;
 }
 
-const MOST_FORMER = 200;
+/** Changes that can be undone. */
+const MAX_UNDO_STEPS = 200;
 
 /** `text`: the source. `onChange` gets the source after a change, and what is wrong with its fields. */
 export function useForm(text: string, onChange: (text: string, problem: string | undefined) => void): Form {
@@ -45,7 +46,7 @@ export function useForm(text: string, onChange: (text: string, problem: string |
     change: (what, tree) => {
       if (content.tree === undefined || tree === content.tree) return;
       const isSame = what !== '' && what === lastWhat;
-      show(tree, { former: isSame ? former : [...former, content.tree].slice(-MOST_FORMER), lastWhat: what });
+      show(tree, { former: isSame ? former : [...former, content.tree].slice(-MAX_UNDO_STEPS), lastWhat: what });
     },
     undo: last === undefined ? undefined : () => show(last, { former: former.slice(0, -1), lastWhat: undefined }),
   };

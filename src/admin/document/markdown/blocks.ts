@@ -9,8 +9,8 @@ export type Block =
   | { readonly kind: 'list'; readonly start: number | undefined; readonly items: readonly (readonly Block[])[] }
   | { readonly kind: 'rule' };
 
-/** Quotes and lists around a block, at most; what is deeper is shown as it is written. */
-const MOST_LEVELS = 12;
+/** Quotes and lists around a block; those inside them are shown as they are written. */
+const MAX_DEPTH = 12;
 
 const BLANK = /^\s*$/;
 const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*)$/;
@@ -71,8 +71,8 @@ class BlockParser {
     }
     const [, fence] = FENCE.exec(line) ?? [];
     if (fence !== undefined) return this.#code(fence);
-    if (this.#level < MOST_LEVELS && QUOTE.test(line)) return this.#quote();
-    if (this.#level < MOST_LEVELS && ITEM.test(line)) return this.#list();
+    if (this.#level < MAX_DEPTH && QUOTE.test(line)) return this.#quote();
+    if (this.#level < MAX_DEPTH && ITEM.test(line)) return this.#list();
     return this.#paragraph();
   }
 

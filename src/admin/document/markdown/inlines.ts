@@ -7,9 +7,10 @@ export type Inline =
   | { readonly kind: 'link'; readonly target: string; readonly content: readonly Inline[] }
   | { readonly kind: 'image'; readonly target: string; readonly alt: string };
 
-/** What an opening mark's end is looked for in: otherwise the time would rise with the square of the text. */
+/** Characters in which the end of a mark is looked for: without a bound, the time would rise with the square of the length. */
 const REACH = 1_000;
-const MOST_LEVELS = 8;
+/** Marks and labels around a text; those inside them are shown as they are written. */
+const MAX_DEPTH = 8;
 
 /** A label may contain images and brackets, but no links. */
 const LABEL = /(?:[^[\]\\!]|!\[[^[\]]*\]\([^\s()]*\)|!|\\.|\[[^[\]]*\](?!\())*/;
@@ -25,7 +26,7 @@ const MARK = /\*\*|__|\*|_/y;
 const PLAIN = /[^\\`*_![<h \n]+|[\s\S]/y;
 
 export function parseInlines(text: string, level = 0): readonly Inline[] {
-  if (level > MOST_LEVELS) return [{ kind: 'text', text }];
+  if (level > MAX_DEPTH) return [{ kind: 'text', text }];
   const found: Inline[] = [];
   let at = 0;
   while (at < text.length) {

@@ -17,15 +17,15 @@ interface Surroundings {
   readonly knownIds: ReadonlyMap<string, string>;
 }
 
-/** Characters that are shown at most. */
-const LONGEST = 50_000;
+/** Characters that are shown. */
+const MAX_CHARACTERS = 50_000;
 
 export function Markdown({ text, ...around }: Surroundings & { readonly text: string }) {
-  const blocks = useMemo(() => parseMarkdown(text.slice(0, LONGEST)), [text]);
+  const blocks = useMemo(() => parseMarkdown(text.slice(0, MAX_CHARACTERS)), [text]);
   return (
     <div class="markdown">
       <Blocks blocks={blocks} around={around} />
-      {text.length > LONGEST && <p class="muted">The rest of the text is not shown here.</p>}
+      {text.length > MAX_CHARACTERS && <p class="muted">The rest of the text is not shown here.</p>}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 /** Revisions as people compare them: the generation, and as much of the hash as tells it from the others. */
 
-const FEWEST = 6;
+/** Characters of the hash in a label. */
+const MIN_LENGTH = 6;
 
 /** Returns a label for each of the revisions. No two are alike. */
 export function revisionLabels(revs: Iterable<string>): ReadonlyMap<string, string> {
@@ -9,7 +10,7 @@ export function revisionLabels(revs: Iterable<string>): ReadonlyMap<string, stri
   return new Map(
     sorted.map((rev, at) => {
       const common = Math.max(commonLength(rev, sorted[at - 1]), commonLength(rev, sorted[at + 1]));
-      return [rev, rev.slice(0, Math.max(rev.indexOf('-') + 1 + FEWEST, common + 1))];
+      return [rev, rev.slice(0, Math.max(rev.indexOf('-') + 1 + MIN_LENGTH, common + 1))];
     }),
   );
 }

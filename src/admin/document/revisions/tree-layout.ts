@@ -24,8 +24,8 @@ interface Node {
   readonly children: Node[];
 }
 
-/** Fewer revisions in a row are not folded. */
-const FEWEST_FOLDED = 4;
+/** Successive revisions that are folded into one row. */
+const MIN_FOLDED = 4;
 
 /** `branches`: the winner's first. `shown`: revisions that are not folded, besides those where something begins or ends. */
 export function treeRows(branches: readonly Branch[], shown: ReadonlySet<string>): readonly TreeRow[] {
@@ -102,7 +102,7 @@ function folded(
     else groups.push({ nodes: [node], lane, isPlain: canFold });
   }
   const rows = groups.flatMap(({ nodes, lane }) =>
-    nodes.length >= FEWEST_FOLDED ? [{ nodes, lane }] : nodes.map((node) => ({ nodes: [node], lane })),
+    nodes.length >= MIN_FOLDED ? [{ nodes, lane }] : nodes.map((node) => ({ nodes: [node], lane })),
   );
   const rowOf = new Map(rows.flatMap(({ nodes }, row) => nodes.map((node) => [node, row] as const)));
   return rows.map(({ nodes, lane }) => {

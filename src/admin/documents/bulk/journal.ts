@@ -9,16 +9,16 @@ export interface JournalEntry {
 }
 
 /** Characters of former documents that the page keeps for one change. */
-export const MOST_CHARACTERS = 32_000_000;
+export const MAX_JOURNAL_CHARACTERS = 32_000_000;
 
 export class Journal {
   readonly #entries = new Map<string, JournalEntry>();
-  readonly #most: number;
+  readonly #max: number;
   #characters = 0;
   #leftOut = 0;
 
-  constructor(most = MOST_CHARACTERS) {
-    this.#most = most;
+  constructor(max = MAX_JOURNAL_CHARACTERS) {
+    this.#max = max;
   }
 
   /** Documents that can't be changed back. */
@@ -32,7 +32,7 @@ export class Journal {
   }
 
   hasRoomFor(characters: number): boolean {
-    return this.#characters + characters <= this.#most;
+    return this.#characters + characters <= this.#max;
   }
 
   keep(id: string, rev: string, { _id, _rev, ...members }: JsonObject): void {

@@ -10,8 +10,8 @@ import { NONE } from '../selection.ts';
 import type { List } from '../use-list.ts';
 import { readByIds } from './bulk-server.ts';
 import { type BulkChange, changed, titleOf } from './change.ts';
-import { MOST_CHARACTERS } from './journal.ts';
-import { MOST_DOCUMENTS, type Target } from './run.ts';
+import { MAX_JOURNAL_CHARACTERS } from './journal.ts';
+import { MAX_DOCUMENTS, type Target } from './run.ts';
 import { markUndone, type Run, startRun } from './runs.ts';
 import { type Targets, targetsOf } from './targets.ts';
 import { runTask } from './task.ts';
@@ -70,7 +70,7 @@ export function reviewUndo(run: Run): Promise<void> {
       ...(leftOut === 0
         ? []
         : [
-            `${formatMany(leftOut, 'document')} can’t be undone: the page keeps ${formatBytes(MOST_CHARACTERS)} of former content.`,
+            `${formatMany(leftOut, 'document')} can’t be undone: the page keeps ${formatBytes(MAX_JOURNAL_CHARACTERS)} of former content.`,
           ]),
     ];
     const change: BulkChange = { kind: 'restore', bodies };
@@ -122,7 +122,7 @@ function radius(count: number, all: number | undefined, database: string): strin
 }
 
 function effectsOf({ kind }: BulkChange): readonly string[] {
-  const undo = `It can be undone until this page is closed: the page keeps up to ${formatBytes(MOST_CHARACTERS)} of former content.`;
+  const undo = `It can be undone until this page is closed: the page keeps up to ${formatBytes(MAX_JOURNAL_CHARACTERS)} of former content.`;
   const since = 'A document that somebody changes in the meantime is refused, and stays as it is.';
   if (kind !== 'delete') {
     return ['Each document that this alters gets a new revision; the others are not written.', since, undo];
@@ -135,7 +135,7 @@ function effectsOf({ kind }: BulkChange): readonly string[] {
 }
 
 function batchSentence(count: number, shown: number): string {
-  const requests = `requests of at most ${formatCount(MOST_DOCUMENTS)} documents`;
+  const requests = `requests of at most ${formatCount(MAX_DOCUMENTS)} documents`;
   if (shown >= count) return 'The request that will run:';
   return `It runs in ${requests}, which can be stopped between two of them. Below, the request has ${formatMany(shown, 'document')} only.`;
 }

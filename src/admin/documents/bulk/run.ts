@@ -62,12 +62,12 @@ export interface BulkState {
 export const FRESH: BulkState = { done: 0, written: 0, same: 0, refusedCount: 0, refused: [] };
 
 /** Documents of one request. */
-export const MOST_DOCUMENTS = 500;
+export const MAX_DOCUMENTS = 500;
 const FIRST_BATCH = 100;
 /** Characters of one request, unless a single document has more. */
 export const BATCH_CHARACTERS = 4_000_000;
-/** Refused documents that are kept by name. */
-export const MOST_REFUSED = 10_000;
+/** Refused documents that are listed; more are counted only. */
+export const MAX_REFUSED = 10_000;
 
 export interface BulkRun {
   readonly targets: readonly Target[];
@@ -100,7 +100,7 @@ export async function runBulk(run: BulkRun): Promise<void> {
 /** Batches grow until they have as many documents or characters as a request should. */
 export function nextSize(size: number, characters: number): number {
   const each = Math.max(1, characters / Math.max(1, size));
-  return Math.max(1, Math.min(MOST_DOCUMENTS, size * 2, Math.floor(BATCH_CHARACTERS / each)));
+  return Math.max(1, Math.min(MAX_DOCUMENTS, size * 2, Math.floor(BATCH_CHARACTERS / each)));
 }
 
 /** A target, and what is to become of it. */
@@ -210,7 +210,7 @@ class Counter {
   }
 
   #refuse(id: string, error: string, reason: string): void {
-    if (this.#refused.length < MOST_REFUSED) this.#refused.push({ id, error, reason });
+    if (this.#refused.length < MAX_REFUSED) this.#refused.push({ id, error, reason });
     this.state = { ...this.state, refusedCount: this.state.refusedCount + 1 };
   }
 

@@ -15,8 +15,8 @@ export interface Targets {
 }
 
 const PER_PAGE = 1_000;
-/** Of one bulk change: their ids and revisions are in the memory of the page. */
-const MOST_TARGETS = 1_000_000;
+/** Documents of one bulk change: the page holds their ids and revisions in memory. */
+const MAX_TARGETS = 1_000_000;
 
 interface Wish {
   readonly database: string;
@@ -60,10 +60,8 @@ async function matching(
       else leftOut += 1;
     }
     tell(`${formatMany(targets.length, 'document')} so far …`);
-    if (targets.length > MOST_TARGETS) {
-      throw new Error(
-        `A change has at most ${formatMany(MOST_TARGETS, 'document')}. Choose a filter that finds fewer.`,
-      );
+    if (targets.length > MAX_TARGETS) {
+      throw new Error(`A change has at most ${formatMany(MAX_TARGETS, 'document')}. Choose a filter that finds fewer.`);
     }
   }
   return { targets, gone: 0, leftOut };

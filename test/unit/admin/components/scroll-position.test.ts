@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   barHeight,
   type Extent,
-  MOST_PIXELS,
+  MAX_PIXELS,
   positionAt,
   rowsInSight,
   type ScrollPosition,
@@ -30,14 +30,14 @@ describe('the position in a short list', () => {
 
 describe('the position in a list of a million rows', () => {
   test('needs no element higher than browsers permit', () => {
-    expect(barHeight(million)).toBe(MOST_PIXELS);
+    expect(barHeight(million)).toBe(MAX_PIXELS);
   });
 
   test('reaches the last row exactly at the end of the scroll bar', () => {
-    const end = scrolledTo(top, MOST_PIXELS - 500, million);
+    const end = scrolledTo(top, MAX_PIXELS - 500, million);
     expect(end.list).toBe(1_000_000 * 32 - 500);
     expect(rowsInSight(end.list, million).to).toBe(1_000_000);
-    const fraction = scrolledTo(top, MOST_PIXELS - 500 - 0.4, million);
+    const fraction = scrolledTo(top, MAX_PIXELS - 500 - 0.4, million);
     expect(fraction.list).toBe(1_000_000 * 32 - 500);
   });
 
@@ -52,7 +52,7 @@ describe('the position in a list of a million rows', () => {
   });
 
   test('jumps in proportion when the scroll bar is dragged', () => {
-    const { list } = scrolledTo(top, (MOST_PIXELS - 500) / 2, million);
+    const { list } = scrolledTo(top, (MAX_PIXELS - 500) / 2, million);
     expect(list).toBeCloseTo((32_000_000 - 500) / 2, 3);
   });
 

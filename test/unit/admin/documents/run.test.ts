@@ -5,7 +5,7 @@ import {
   BATCH_CHARACTERS,
   type BulkState,
   FRESH,
-  MOST_DOCUMENTS,
+  MAX_DOCUMENTS,
   nextSize,
   runBulk,
   type Target,
@@ -55,7 +55,7 @@ describe('a change of many documents', () => {
     const state = await new TestRun(server).run(setDone);
     expect(state).toEqual({ done: 2_000, written: 2_000, same: 0, refusedCount: 0, refused: [] });
     expect(server.members('d1999')).toEqual({ n: 1999, done: true });
-    expect(Math.max(...server.requests)).toBeLessThanOrEqual(MOST_DOCUMENTS);
+    expect(Math.max(...server.requests)).toBeLessThanOrEqual(MAX_DOCUMENTS);
     expect(server.requests.reduce((sum, one) => sum + one, 0)).toBe(2_000);
   });
 
@@ -155,7 +155,7 @@ describe('a change of many documents', () => {
 describe('the size of a batch', () => {
   test('grows while the documents are small', () => {
     expect(nextSize(100, 10_000)).toBe(200);
-    expect(nextSize(400, 40_000)).toBe(MOST_DOCUMENTS);
+    expect(nextSize(400, 40_000)).toBe(MAX_DOCUMENTS);
   });
 
   test('shrinks when they are large, but not to nothing', () => {
