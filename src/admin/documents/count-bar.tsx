@@ -1,10 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount, formatMany } from '../components/format.ts';
-import { type Filter, nounsOf } from './filter.ts';
-import type { Search } from './rows.ts';
+import { type Filter, nounsOf } from './row-sources/filter.ts';
+import type { Search } from './row-sources/row-source.ts';
+import { countAll, walk } from './row-sources/walk.ts';
 import type { List } from './use-list.ts';
-import { countAll, walk } from './walk.ts';
 
 interface CountBarProps {
   readonly filter: Filter;

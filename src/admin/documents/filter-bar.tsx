@@ -1,7 +1,7 @@
 /** Which documents are shown. */
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
-import { EVERYTHING, type Filter, type FilterKind, parseSelector } from './filter.ts';
 import { type ListSettings, setFilter } from './list-state.ts';
+import { EVERYTHING, type Filter, type FilterKind, parseSelector } from './row-sources/filter.ts';
 
 const KINDS: readonly (readonly [FilterKind, string])[] = [
   ['all', 'All documents'],

@@ -4,8 +4,8 @@ import { ErrorNote } from '../components/error-note.tsx';
 import { Icon } from '../components/icon.tsx';
 import { goTo } from '../page/router.ts';
 import { documentPage } from '../server/documents.ts';
-import { EVERYTHING } from './filter.ts';
 import { type ListSettings, setFilter } from './list-state.ts';
+import { EVERYTHING } from './row-sources/filter.ts';
 
 interface GoToProps {
   readonly database: string;

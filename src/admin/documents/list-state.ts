@@ -1,6 +1,6 @@
 /** What the user made of the list of a database. It stays while other screens are shown: who opens a document finds the list as it was. */
 import { type Signal, signal } from '@preact/signals';
-import { EVERYTHING, type Filter } from './filter.ts';
+import { EVERYTHING, type Filter } from './row-sources/filter.ts';
 import { NONE, type Selection } from './selection.ts';
 
 export type Layout = 'ids' | 'table' | 'json';

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../server/client.ts';
 import { stagedEdits } from '../staging/staged.ts';
 import { fieldAt } from './fields.ts';
 import type { Layout, ListSettings } from './list-state.ts';
-import type { SourceRow } from './rows.ts';
+import type { SourceRow } from './row-sources/row-source.ts';
 import { isEmpty } from './selection.ts';
 import type { Selecting } from './use-selection.ts';
 

@@ -1,9 +1,9 @@
 /** The rows of a filter as a hook. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Filter } from './filter.ts';
-import { type ListState, PageCache } from './page-cache.ts';
-import type { RowSource, SourceRow } from './rows.ts';
-import { sourceOf } from './sources.ts';
+import type { Filter } from './row-sources/filter.ts';
+import { type ListState, PageCache } from './row-sources/page-cache.ts';
+import type { RowSource, SourceRow } from './row-sources/row-source.ts';
+import { sourceOf } from './row-sources/sources.ts';
 
 /** Rows of a page: of ids alone, and with whole documents. */
 export const PAGE = 100;

@@ -2,9 +2,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../components/format.ts';
 import type { ListSettings } from './list-state.ts';
+import { walk } from './row-sources/walk.ts';
 import { ALL, isSelected, NONE, toggled, withIds } from './selection.ts';
 import type { List } from './use-list.ts';
-import { walk } from './walk.ts';
 
 /** Rows of a range that are not loaded are read, as many at a time. */
 const PER_PAGE = 1_000;

@@ -1,8 +1,8 @@
 /** Which documents a selection is, each with the revision that the user agreed to change. */
 import { formatCount, formatMany } from '../../components/format.ts';
-import type { RowSource } from '../rows.ts';
+import type { RowSource } from '../row-sources/row-source.ts';
+import { walk } from '../row-sources/walk.ts';
 import type { Selection } from '../selection.ts';
-import { walk } from '../walk.ts';
 import { readRevisions } from './bulk-server.ts';
 import type { Target } from './run.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fieldAt, fieldsOf, usualColumns } from '../../../../src/admin/documents/fields.ts';
-import { idRange, LAST_CHARACTER, parseSelector } from '../../../../src/admin/documents/filter.ts';
+import { idRange, LAST_CHARACTER, parseSelector } from '../../../../src/admin/documents/row-sources/filter.ts';
+import { countAll, walk } from '../../../../src/admin/documents/row-sources/walk.ts';
 import {
   ALL,
   countOf,
@@ -10,7 +11,6 @@ import {
   toggled,
   withIds,
 } from '../../../../src/admin/documents/selection.ts';
-import { countAll, walk } from '../../../../src/admin/documents/walk.ts';
 
 describe('a selection', () => {
   test('has the documents that were chosen one by one', () => {

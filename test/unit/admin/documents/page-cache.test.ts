@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { PageCache } from '../../../../src/admin/documents/page-cache.ts';
-import type { PageWish, RowSource, SourcePage, SourceRow } from '../../../../src/admin/documents/rows.ts';
+import { PageCache } from '../../../../src/admin/documents/row-sources/page-cache.ts';
+import type {
+  PageWish,
+  RowSource,
+  SourcePage,
+  SourceRow,
+} from '../../../../src/admin/documents/row-sources/row-source.ts';
 
 /** A list whose pages come when the test says so. */
 class SlowSource implements RowSource {

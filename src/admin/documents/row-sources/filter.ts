@@ -1,5 +1,5 @@
 /** Which documents the list shows. */
-import { isObject, type JsonObject } from '../server/json.ts';
+import { isObject, type JsonObject } from '../../server/json.ts';
 
 export type Filter =
   | { readonly kind: 'all' }

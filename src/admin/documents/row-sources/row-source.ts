@@ -1,5 +1,5 @@
 /** Rows of the list, and where they come from. */
-import type { JsonObject } from '../server/json.ts';
+import type { JsonObject } from '../../server/json.ts';
 import type { Step } from './walk.ts';
 
 export interface SourceRow {

@@ -2,9 +2,9 @@
  * The documents in conflict. Servers have no list of them: the page reads the changes of all documents, each with its leaves, and looks at
  * those documents that have several. It keeps only the documents in conflict of one page.
  */
-import { ask, type Json, type JsonObject, pathOf, withQuery } from '../server/client.ts';
-import { toRead } from '../server/documents.ts';
-import type { RowSource, SourceRow } from './rows.ts';
+import { ask, type Json, type JsonObject, pathOf, withQuery } from '../../server/client.ts';
+import { toRead } from '../../server/documents.ts';
+import type { RowSource, SourceRow } from './row-source.ts';
 
 /** Changes of one request, which has their ids and revisions. */
 const MAX_CHANGES = 2_000;

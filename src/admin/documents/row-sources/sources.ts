@@ -1,10 +1,10 @@
 /** Where the rows of a filter come from: lists of ids, selector queries, the changes of the database. */
-import { ask, type Json, type JsonObject, pathOf, ServerError, withQuery } from '../server/client.ts';
-import { infoOf } from '../server/databases.ts';
-import { documentPage, toRead } from '../server/documents.ts';
+import { ask, type Json, type JsonObject, pathOf, ServerError, withQuery } from '../../server/client.ts';
+import { infoOf } from '../../server/databases.ts';
+import { documentPage, toRead } from '../../server/documents.ts';
 import { conflictSource } from './conflict-source.ts';
 import { type Filter, idRange } from './filter.ts';
-import type { PageWish, RowSource, SourcePage } from './rows.ts';
+import type { PageWish, RowSource, SourcePage } from './row-source.ts';
 
 export function sourceOf(database: string, filter: Filter): RowSource {
   if (filter.kind === 'selector') return selectorSource(database, filter.selector);

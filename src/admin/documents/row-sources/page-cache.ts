@@ -1,5 +1,5 @@
 /** The pages of a list that were seen last. Only pages in sight are loaded, and those that went out of sight before they came are aborted. */
-import type { PageWish, RowSource, Search, SourcePage, SourceRow } from './rows.ts';
+import type { PageWish, RowSource, Search, SourcePage, SourceRow } from './row-source.ts';
 
 /** Pages kept in memory: those seen last. */
 const KEPT = 40;
