@@ -1,6 +1,7 @@
 /** Creating and deleting indexes of selectors, after a review. */
 import { review } from '../review/review.tsx';
 import { ask, pathOf, type ServerRequest } from '../server/client.ts';
+import { REPLICATES } from '../server/peers.ts';
 import { fieldNames } from './explain.ts';
 import type { SelectorIndex } from './selector-indexes.ts';
 import type { IndexDefinition } from './selector-query.ts';
@@ -18,7 +19,7 @@ export function makeIndex(
   review({
     title: `Make an index by ${fieldNames(index.fields).join(', ')}`,
     effects: [
-      `It is stored as the design document _design/${name}, which replicates to peers as any document.`,
+      `It is stored as the design document _design/${name}, which ${REPLICATES}.`,
       `The first query that uses it waits until ${documents === undefined ? 'all' : `all ${documents.toLocaleString('en')}`} documents were read once. Afterwards every write is added to it before the next query.`,
     ],
     requests: [{ method: 'POST', path, json: JSON.stringify(json) }],

@@ -27,6 +27,9 @@ function isDatabase(source: string, database: string, home: string): boolean {
   return [database, `${home}${encodeURIComponent(database)}`, `${home}${database}`].includes(source);
 }
 
+/** What a review says of a design document that is stored for the first time. */
+export const REPLICATES = 'replicates to peers as any document';
+
 /** Peers that the sentence names. */
 const MAX_NAMED = 5;
 

@@ -1,6 +1,7 @@
 /** Saving a draft into a design document, after a review. */
 import { review } from '../review/review.tsx';
 import { ask, type JsonObject, pathOf } from '../server/client.ts';
+import { REPLICATES } from '../server/peers.ts';
 import { designDocument, membersOf } from './design-documents.ts';
 import type { DraftSource } from './draft-run.ts';
 
@@ -34,7 +35,7 @@ export async function saveDraft(target: DraftTarget, source: DraftSource, done: 
     title: `Save the view ${name}/${view}`,
     effects: [
       found === undefined
-        ? `_design/${name} is a new design document. It replicates to peers as any document.`
+        ? `_design/${name} is a new design document. It ${REPLICATES}.`
         : `_design/${name} gets a new revision, which replicates to peers.${replaces ? ` The view ${view} that it has now is replaced.` : ''}`,
       others.length === 0
         ? 'The index is empty until it is built: that reads every document once.'
