@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('the activity of the server on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('shows tasks while they run, and where they lead', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/activity');
+    await page.openAsAdmin('#/activity');
     await page.sees('No task runs now.');
     await page.ask('PUT', 'library');
     await page.ask('PUT', 'copy');
@@ -38,9 +24,7 @@ describe.each(chosenEngines())('the activity of the server on the administration
   });
 
   test('follows the log, and filters it by level and text', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/activity/log');
+    await page.openAsAdmin('#/activity/log');
     await page.sees('entries in the last 40.0 kB of the log');
     await page.ask('POST', '_log', { level: 'info', message: 'the first message' });
     await page.sees('the first message');
@@ -64,9 +48,7 @@ describe.each(chosenEngines())('the activity of the server on the administration
   });
 
   test('draws what the server counts, and lists all figures', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/activity/statistics');
+    await page.openAsAdmin('#/activity/statistics');
     await page.sees('Requests per second');
     await page.sees('Documents per second');
     await page.until(`document.querySelectorAll('.graph canvas').length === 3`, 'three graphs');
@@ -84,13 +66,12 @@ describe.each(chosenEngines())('the activity of the server on the administration
   });
 
   test('tells those who are not admins what they lack', async () => {
-    page = await AdminPage.open(browser, '#/activity/log');
+    await page.open('#/activity/log');
     await page.sees('Only admins can see the activity of the server.');
   });
 
   test('breaks no rule of accessibility', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.ask('PUT', 'library');
     await page.ask('PUT', 'copy');
     await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });

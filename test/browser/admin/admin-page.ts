@@ -1,52 +1,129 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll } from 'vitest';
+import { must } from '../../../src/base/shared/assert.ts';
 import type { Settings } from '../../support/conformance/host.ts';
 import { NodeHost } from '../../support/conformance/node-host.ts';
-import type { Browser, Tab } from '../drivers/browser.ts';
-import { Front } from './front.ts';
+import type { Browser, Engine, Tab } from '../drivers/browser.ts';
+import { startBrowser } from '../drivers/start.ts';
+import { Front, LOG_IN } from './front.ts';
+import { PageInTab } from './page-in-tab.ts';
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+/** The settings of a server with the admin `root`, whose password is `rootpw`. */
+export const ROOT: Settings = { admins: { root: 'rootpw' } };
 
-/** Runs in the page: finds what a person would name. */
-const FINDERS = `
-  const nameOf = (one) => (one.getAttribute('aria-label') ?? one.textContent).replace(/\\s+/g, ' ').trim();
-  const isSeen = (one) => one.checkVisibility() && (document.querySelector('dialog[open]')?.contains(one) ?? true);
-  const control = (name) => [...document.querySelectorAll('button, a[href], [role=tab], [role=menuitem], summary')]
-    .filter(isSeen).find((one) => nameOf(one) === name);
-  const field = (label) => [...document.querySelectorAll('input, textarea, select')].filter(isSeen).find((one) =>
-    one.getAttribute('aria-label') === label || [...(one.labels ?? [])].some((text) => (text.querySelector('span')?.textContent ?? text.textContent).trim() === label));
-`;
+/** Tests that take longer are named in the output. */
+const SLOW_MS = 10_000;
 
-/** What serves the page. */
-interface Server {
-  readonly baseUrl: string;
+/**
+ * One browser for all tests of a `describe`, and the administration page, which each test opens by itself. After each attempt at a test, whatever
+ * it has opened is closed. Where one fails, tells what the browser said last.
+ */
+export function useAdminPage(engine: Engine): AdminPage {
+  const page = new AdminPage(engine);
+  beforeAll(() => page.startBrowser());
+  afterAll(() => page.closeBrowser());
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') console.info(page.browser.messages.slice(-20).join('\n'));
+    const tookMs = Date.now() - (task.result?.startTime ?? Date.now());
+    if (tookMs > SLOW_MS) console.info(`slow, ${(tookMs / 1000).toFixed(1)} s: ${task.name}`);
+    await page.close();
+  });
+  return page;
+}
+
+interface Closable {
   close(): Promise<void>;
 }
 
-/** A server, by default Settee with an admin `root`, whose administration page is open in a tab. */
-export class AdminPage {
-  readonly host: Server;
-  readonly tab: Tab;
-  /** Between the page and the server. */
-  readonly front: Front;
+/** What serves the page. */
+interface Server extends Closable {
+  readonly baseUrl: string;
+}
 
-  private constructor(host: Server, front: Front, tab: Tab) {
-    this.host = host;
-    this.front = front;
-    this.tab = tab;
+/** The administration page of a server, by default Settee with an admin `root`. */
+export class AdminPage extends PageInTab {
+  readonly #engine: Engine;
+  #browser: Browser | undefined;
+  #host: Server | undefined;
+  #front: Front | undefined;
+  #tab: Tab | undefined;
+  /** What the test under way has opened, in this order. Each attempt has a list of its own. */
+  #opened: Closable[] = [];
+
+  constructor(engine: Engine) {
+    super();
+    this.#engine = engine;
+  }
+
+  get browser(): Browser {
+    return must(this.#browser, 'the browser');
+  }
+
+  get host(): Server {
+    return must(this.#host, 'the server of the page');
+  }
+
+  /** Between the page and the server. */
+  get front(): Front {
+    return must(this.#front, 'the proxy before the server');
+  }
+
+  override get tab(): Tab {
+    return must(this.#tab, 'the tab of the page');
+  }
+
+  async startBrowser(): Promise<void> {
+    this.#browser = await startBrowser(this.#engine);
+  }
+
+  async closeBrowser(): Promise<void> {
+    await this.#browser?.close();
   }
 
   /** `hash`: the screen, such as `#/db/library`. */
-  static async open(browser: Browser, hash = '#/', settings: Settings = ROOT): Promise<AdminPage> {
-    return AdminPage.openAt(browser, await NodeHost.start(settings), hash);
+  async open(hash = '#/', settings: Settings = ROOT): Promise<void> {
+    await this.serve(settings);
+    await this.show(hash);
+  }
+
+  /** As `open`, with `root` logged in. */
+  async openAsAdmin(hash = '#/', settings: Settings = ROOT): Promise<void> {
+    await this.serve(settings);
+    await this.showToAdmin(hash);
   }
 
   /** Opens the page of that server, which is closed with it. */
-  static async openAt(browser: Browser, server: Server, hash = '#/'): Promise<AdminPage> {
-    // The driver of WebKit evaluates what it is told in the page.
-    const front = await Front.start(server.baseUrl, { dropsPolicy: browser.engine === 'webkit' });
-    const tab = await browser.open(`${front.baseUrl}/_utils/${hash}`);
-    return new AdminPage(server, front, tab);
+  async openAt(server: Server, hash = '#/'): Promise<void> {
+    await this.serveBy(server);
+    await this.show(hash);
+  }
+
+  /** Starts a server. `show` and `showToAdmin` open its page, which then has what was stored before. */
+  async serve(settings: Settings = ROOT): Promise<void> {
+    await this.#serveBy(NodeHost.start(settings));
+  }
+
+  /** Takes that server, which is closed with the page. */
+  async serveBy(server: Server): Promise<void> {
+    await this.#serveBy(Promise.resolve(server));
+  }
+
+  async show(hash = '#/'): Promise<void> {
+    await this.#openTab('/_utils/', hash);
+  }
+
+  /** As `show`, with `root` logged in: by a cookie, which takes less time than the form. */
+  async showToAdmin(hash = '#/'): Promise<void> {
+    await this.#openTab(LOG_IN, hash);
+    await this.sees('Log out');
+  }
+
+  /** Logs in by the form. */
+  async logIn(name = 'root', password = 'rootpw'): Promise<void> {
+    await this.goTo('#/login');
+    await this.fill('Name', name);
+    await this.fill('Password', password);
+    await this.press('Log in', 'button[type=submit]');
+    await this.sees('Log out');
   }
 
   /** Sends a request as the admin, past the page. */
@@ -80,192 +157,38 @@ export class AdminPage {
     return (await response.text()).trimEnd();
   }
 
-  async logIn(name = 'root', password = 'rootpw'): Promise<void> {
-    await this.goTo('#/login');
-    await this.fill('Name', name);
-    await this.fill('Password', password);
-    await this.press('Log in', 'button[type=submit]');
-    await this.sees('Log out');
-  }
-
-  async goTo(hash: string): Promise<void> {
-    await this.tab.evaluate(`void (location.hash = ${JSON.stringify(hash)})`);
-  }
-
-  /** Clicks the control with that name; `selector` chooses among several. Waits until it is there. */
-  async press(name: string, selector = '*'): Promise<void> {
-    await this.until(
-      `(() => { ${FINDERS} const found = [...document.querySelectorAll('button, a[href], [role=tab], [role=menuitem], summary')].filter(isSeen)
-        .find((one) => nameOf(one) === ${JSON.stringify(name)} && one.matches(${JSON.stringify(selector)}) && one.ariaDisabled !== 'true' && !one.disabled);
-        found?.click(); return found !== undefined; })()`,
-      `a control named ${name}`,
-    );
-  }
-
-  /** Builds the view in sight, unless the server has already done so by itself: it does a second after a write. */
-  async build(): Promise<void> {
-    await this.until(
-      `(() => { ${FINDERS} control('Build now')?.click(); return document.body.innerText.includes('up to date'); })()`,
-      'a view that is up to date',
-    );
-  }
-
-  /** Types into the field with that label. Waits until it is there. */
-  async fill(label: string, text: string): Promise<void> {
-    await this.until(
-      `(() => { ${FINDERS} const found = field(${JSON.stringify(label)}); if (!found) return false;
-        found.focus(); found.value = ${JSON.stringify(text)};
-        found.dispatchEvent(new Event('input', { bubbles: true })); found.dispatchEvent(new Event('change', { bubbles: true })); return true; })()`,
-      `a field named ${label}`,
-    );
-  }
-
-  /** Replaces the text of an editor, as by Ctrl+A and a paste. Waits until the editor is there. */
-  async type(label: string, text: string): Promise<void> {
-    await this.until(
-      `(() => {
-        const content = [...document.querySelectorAll('.editor > div')].flatMap(({ shadowRoot }) => [...(shadowRoot?.querySelectorAll('.cm-content') ?? [])])
-          .find((one) => one.getAttribute('aria-label') === ${JSON.stringify(label)});
-        if (content === undefined) return false;
-        content.focus();
-        const isMac = /Mac/.test(navigator.platform);
-        content.dispatchEvent(new KeyboardEvent('keydown', { key: 'a', code: 'KeyA', keyCode: 65, ctrlKey: !isMac, metaKey: isMac, bubbles: true, cancelable: true }));
-        // Not a ClipboardEvent: Firefox hides the data of those that scripts make.
-        const paste = new Event('paste', { bubbles: true, cancelable: true });
-        Object.defineProperty(paste, 'clipboardData', { value: { getData: (type) => (type === 'text/plain' ? ${JSON.stringify(text)} : '') } });
-        content.dispatchEvent(paste);
-        return true;
-      })()`,
-      `an editor named ${label}`,
-    );
-  }
-
-  /** Presses a key in the element with the focus. `modifiers`: such as `{ ctrlKey: true }`. */
-  async key(key: string, modifiers: Readonly<Record<string, boolean>> = {}): Promise<void> {
-    const init = { key, bubbles: true, cancelable: true, composed: true, ...modifiers };
-    await this.tab.evaluate(
-      `void (document.activeElement ?? document.body).dispatchEvent(new KeyboardEvent('keydown', ${JSON.stringify(init)}))`,
-    );
-  }
-
-  /** Waits until the control or the field with that name has the focus. */
-  hasFocus(name: string): Promise<void> {
-    return this.until(
-      `(() => { ${FINDERS} const one = document.activeElement; const wanted = ${JSON.stringify(name)};
-        return one !== null && (one === field(wanted) || (one.matches('button, a') && nameOf(one) === wanted)); })()`,
-      `the focus on ${name}`,
-    );
-  }
-
-  /** Does what browsers do at Enter: presses the button with the focus, or the button that submits the form of the field with it. */
-  async enter(): Promise<void> {
-    await this.tab.evaluate(`void (() => {
-      const one = document.activeElement;
-      (one.matches('button') ? one : [...(one.form?.elements ?? [])].find(({ type }) => type === 'submit')).click();
-    })()`);
-  }
-
-  /** Waits until the element is there, and gives it the focus. */
-  focus(selector: string): Promise<void> {
-    return this.until(
-      `(() => { const found = document.querySelector(${JSON.stringify(selector)}); found?.focus(); return found !== null; })()`,
-      selector,
-    );
-  }
-
-  /** Chooses a file, of type `text/plain`, in the field with that label. */
-  async choose(label: string, name: string, text: string): Promise<void> {
-    await this.until(
-      `(() => {
-        const input = document.querySelector('input[type=file][aria-label=' + ${JSON.stringify(JSON.stringify(label))} + ']');
-        if (input === null) return false;
-        const data = new DataTransfer();
-        data.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}, { type: 'text/plain' }));
-        input.files = data.files;
-        input.dispatchEvent(new Event('change', { bubbles: true }));
-        return true;
-      })()`,
-      `a field for files named ${label}`,
-    );
-  }
-
-  /** Whether requests of the page get no response, as when the server is gone. */
-  async setUnreachable(isUnreachable: boolean): Promise<void> {
-    await this.tab.evaluate(
-      isUnreachable
-        ? `void (globalThis.reachableFetch ??= fetch, globalThis.fetch = () => Promise.reject(new TypeError('no network')))`
-        : `void (globalThis.fetch = globalThis.reachableFetch)`,
-    );
-  }
-
-  /** Waits until the page is refused what is at the path. */
-  gone(path: string): Promise<void> {
-    return this.until(`fetch(${JSON.stringify(`/${path}`)}).then(({ status }) => status === 404)`, `no ${path}`);
-  }
-
-  /** Waits until the text is in sight. */
-  sees(text: string): Promise<void> {
-    return this.until(
-      `document.body.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(text)})`,
-      JSON.stringify(text),
-    );
-  }
-
-  /** Waits until the text is no longer in sight. */
-  seesNo(text: string): Promise<void> {
-    return this.until(
-      `!document.body.innerText.replace(/\\s+/g, ' ').includes(${JSON.stringify(text)})`,
-      `no ${JSON.stringify(text)}`,
-    );
-  }
-
-  /** Why the control can't be used; undefined if it can. */
-  async whyOff(name: string): Promise<unknown> {
-    await this.until(
-      `(() => { ${FINDERS} return control(${JSON.stringify(name)}) !== undefined; })()`,
-      `a control named ${name}`,
-    );
-    return this.tab.evaluate(
-      `(() => { ${FINDERS} const found = control(${JSON.stringify(name)}); return found?.ariaDisabled === 'true' ? found.title : undefined; })()`,
-    );
-  }
-
-  /** Waits until the expression is true. What it throws meanwhile, for example because an element is not there yet, means that it is not. */
-  async until(expression: string, what = expression): Promise<void> {
-    const thrown = await this.tab.evaluate(`(async () => {
-      const end = performance.now() + 50_000;
-      let thrown = '';
-      while (performance.now() < end) {
-        try {
-          if (await (${expression})) return true;
-          thrown = '';
-        } catch (error) { thrown = '; last error: ' + error; }
-        await new Promise((done) => setTimeout(done, 40));
-      }
-      return thrown;
-    })()`);
-    if (thrown !== true)
-      throw new Error(
-        `the page does not show ${what}${thrown}; it shows: ${await this.tab.evaluate('document.body.innerText.slice(0, 1500)')}`,
-      );
-  }
-
-  /** What axe finds on the screen, once its heading is there: the rules that are broken, each with the elements. */
-  async violations(): Promise<unknown> {
-    await this.until(`document.querySelector('h1') !== null`, 'a heading');
-    await this.tab.evaluate(`void (() => { ${axe} })()`);
-    return this.tab.evaluate(
-      `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
-        violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html.slice(0, 150)).join(' | ')))`,
-    );
-  }
-
+  /** Closes what was opened, also if only a part of it was; fails at the end if something can't be closed. */
   async close(): Promise<void> {
-    await this.tab.close();
-    await this.front.close();
-    await this.host.close();
+    const opened = this.#opened;
+    this.#opened = [];
+    [this.#host, this.#front, this.#tab] = [undefined, undefined, undefined];
+    const failures: unknown[] = [];
+    for (const one of opened.toReversed()) await one.close().catch((failure: unknown) => failures.push(failure));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #serveBy(starting: Promise<Server>): Promise<void> {
+    const opened = this.#opened;
+    const host = await this.#keep(opened, starting);
+    this.#host = host;
+    // The driver of WebKit evaluates what it is told in the page.
+    const starts = Front.start(host.baseUrl, { dropsPolicy: this.#engine === 'webkit' });
+    this.#front = await this.#keep(opened, starts);
+  }
+
+  async #openTab(path: string, hash: string): Promise<void> {
+    const opening = this.browser.open(`${this.front.baseUrl}${path}${hash}`);
+    this.#tab = await this.#keep(this.#opened, opening);
+  }
+
+  /** A test that ran out of time may still open something while the next attempt runs: that is closed at once. */
+  async #keep<T extends Closable>(opened: Closable[], opening: Promise<T>): Promise<T> {
+    const one = await opening;
+    if (opened !== this.#opened) {
+      await one.close();
+      throw new Error('the test had ended when this was opened');
+    }
+    opened.push(one);
+    return one;
   }
 }
-
-/** The settings of a server with the admin `root`, whose password is `rootpw`. */
-export const ROOT: Settings = { admins: { root: 'rootpw' } };

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage, ROOT } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { ROOT, useAdminPage } from './admin-page.ts';
 
 const READ_ONLY =
   'Read-only mode is on: this server’s setting utils/read_only says so. Switch it off at the bottom of the menu.';
@@ -14,40 +13,19 @@ const CHOOSE = `void (() => { ${FILE} const input = document.querySelector('.att
   input.files = files.files; input.dispatchEvent(new Event('change', { bubbles: true })); })()`;
 
 describe.each(chosenEngines())('attaching files on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage;
+  const page = useAdminPage(engine);
 
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-  });
-
-  /** Opens a document in a database that everybody may read. */
-  async function openDocument(settings = ROOT): Promise<void> {
-    page = await AdminPage.open(browser, '#/', settings);
+  /** A server with a document in a database that everybody may read. */
+  async function serveDocument(settings = ROOT): Promise<void> {
+    await page.serve(settings);
     await page.ask('PUT', 'library');
     await page.ask('PUT', 'library/_security', { members: { roles: [], names: [] }, admins: { roles: [], names: [] } });
     await page.ask('PUT', 'library/a', { n: 1 });
   }
 
-  async function logInAs(name: string): Promise<void> {
-    await page.ask('PUT', '_users');
-    await page.ask('PUT', `_users/org.couchdb.user:${name}`, { name, password: 'secret', roles: [], type: 'user' });
-    await page.goTo('#/login');
-    await page.fill('Name', name);
-    await page.fill('Password', 'secret');
-    await page.press('Log in', 'button[type=submit]');
-    await page.sees('Log out');
-  }
-
   test('stores a chosen file after the request was shown', async () => {
-    await openDocument();
-    await page.logIn();
-    await page.goTo('#/db/library/document/a');
+    await serveDocument();
+    await page.showToAdmin('#/db/library/document/a');
     await page.sees('Attach files');
     await page.tab.evaluate(CHOOSE);
     await page.sees('Attach note.txt');
@@ -58,9 +36,8 @@ describe.each(chosenEngines())('attaching files on the administration page in %s
   });
 
   test('is off in read-only mode, also for files that are dropped', async () => {
-    await openDocument({ ...ROOT, utils: { read_only: 'true' } });
-    await page.logIn();
-    await page.goTo('#/db/library/document/a');
+    await serveDocument({ ...ROOT, utils: { read_only: 'true' } });
+    await page.showToAdmin('#/db/library/document/a');
     expect(await page.whyOff('Attach files')).toBe(READ_ONLY);
     await page.tab.evaluate(DROP);
     await page.until(
@@ -71,10 +48,14 @@ describe.each(chosenEngines())('attaching files on the administration page in %s
   });
 
   test('says what the server refuses to a user without the right, and keeps the document as it was', async () => {
-    await openDocument();
+    await serveDocument();
     const validate = `function (doc, old, user) { if (user.roles.indexOf('_admin') < 0) throw { forbidden: 'Only editors write here.' }; }`;
     await page.ask('PUT', 'library/_design/rules', { validate_doc_update: validate });
-    await logInAs('ana');
+    await page.ask('PUT', '_users');
+    const ana = { type: 'user', name: 'ana', roles: [], password: 'secret' };
+    await page.ask('PUT', '_users/org.couchdb.user:ana', ana);
+    await page.show();
+    await page.logIn('ana', 'secret');
     await page.goTo('#/db/library/document/a');
     await page.sees('Attach files');
     await page.tab.evaluate(CHOOSE);

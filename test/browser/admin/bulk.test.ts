@@ -1,24 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('a change of many documents on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-  });
+  const page = useAdminPage(engine);
 
   async function openLibrary(docs: readonly object[]): Promise<void> {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.ask('PUT', 'library');
     await page.ask('POST', 'library/_bulk_docs', { docs });
     await page.goTo('#/db/library');
@@ -316,7 +304,7 @@ describe.each(chosenEngines())('a change of many documents on the administration
       { _id: 'c', n: 3 },
     ]);
     await selectFirst(2);
-    if (browser.can.download === true) {
+    if (page.browser.can.download === true) {
       const file = await page.tab.download(
         `[...document.querySelectorAll('.bulk-bar button')].find((one) => one.textContent === 'Export').click()`,
       );

@@ -1,26 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 
 const BAND = 'The server does not respond. What you see is from before, and what you have typed stays.';
 
 describe.each(chosenEngines())('the administration page of a server that goes away in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('says so, and shows by itself what is new when the server is back', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/');
     await page.sees('library');
     page.front.breakDown(true);
@@ -33,7 +21,7 @@ describe.each(chosenEngines())('the administration page of a server that goes aw
   });
 
   test('loads a screen that was opened meanwhile as soon as the server is back', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/db/library/shape');
     await page.sees('1 document of 1');
     await page.goTo('#/db/library/storage');
@@ -47,7 +35,7 @@ describe.each(chosenEngines())('the administration page of a server that goes aw
   });
 
   test('loses nothing that was typed: an edit, a draft, a query, a request, a replication', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     // Their code is loaded when they are first seen.
     for (const [hash, there] of [
       ['#/console', 'What this page has requested'],
@@ -91,7 +79,7 @@ describe.each(chosenEngines())('the administration page of a server that goes aw
   });
 
   test('goes on with the changes that came meanwhile', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/db/library/changes');
     await page.sees('live');
     await page.sees('a new');
@@ -104,10 +92,9 @@ describe.each(chosenEngines())('the administration page of a server that goes aw
   });
 });
 
-async function openLibrary(browser: Browser): Promise<AdminPage> {
-  const page = await AdminPage.open(browser);
+async function openLibrary(page: AdminPage): Promise<void> {
+  await page.serve();
   await page.ask('PUT', 'library');
   await page.ask('PUT', 'library/a', { n: 1 });
-  await page.logIn();
-  return page;
+  await page.showToAdmin();
 }

@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('the console of the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('sends a request, shows the response, logs it, and sends it again after an edit', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/console');
+    await page.openAsAdmin('#/console');
     await page.fill('Method', 'PUT');
     await page.fill('Path', '/library');
     await page.press('Send');
@@ -39,7 +25,7 @@ describe.each(chosenEngines())('the console of the administration page in %s', (
   });
 
   test('keeps underscores apart from the line below links, and in sight in paths', async () => {
-    page = await AdminPage.open(browser, '#/console');
+    await page.open('#/console');
     await page.sees('What this page has requested');
     expect(
       await page.tab.evaluate(`getComputedStyle(document.querySelector('main a, .menu a')).textUnderlineOffset`),
@@ -52,9 +38,7 @@ describe.each(chosenEngines())('the console of the administration page in %s', (
   });
 
   test('keeps saved requests in the browser', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/console');
+    await page.openAsAdmin('#/console');
     await page.fill('Path', '_all_dbs');
     await page.fill('Name under which the request is saved', 'databases');
     await page.press('Save');
@@ -68,8 +52,7 @@ describe.each(chosenEngines())('the console of the administration page in %s', (
   });
 
   test('sends nothing that writes in read-only mode', async () => {
-    page = await AdminPage.open(browser, '#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
-    await page.logIn();
+    await page.openAsAdmin('#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
     await page.goTo('#/console');
     await page.fill('Path', 'library');
     expect(await page.whyOff('Send')).toBe(undefined);

@@ -1,73 +1,58 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('a document on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
+  const page = useAdminPage(engine);
 
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
-
-  async function openLibrary(): Promise<AdminPage> {
-    const opened = await AdminPage.open(browser);
-    page = opened;
-    await opened.logIn();
-    await opened.ask('PUT', 'library');
-    return opened;
+  async function openLibrary(): Promise<void> {
+    await page.openAsAdmin();
+    await page.ask('PUT', 'library');
   }
 
   test('is created with an id, and stored after the request was shown', async () => {
-    const opened = await openLibrary();
-    await opened.goTo('#/db/library');
-    await opened.press('New document');
-    await opened.fill('Id', 'moby');
-    await opened.press('Continue');
-    await opened.sees('not stored');
-    await opened.type('Source of moby', '{"title": "Moby-Dick", "year": 1851}');
-    await opened.sees('1 document edited, not stored yet');
-    await opened.press('Review and store');
-    await opened.sees('library/moby new');
-    await opened.press('Store');
-    await opened.seesNo('not stored');
-    const { _rev: first } = Object(await opened.ask('GET', 'library/moby'));
-    await showsAsNew(opened, first);
-    expect(await opened.ask('GET', 'library/moby')).toMatchObject({ title: 'Moby-Dick', year: 1851 });
+    await openLibrary();
+    await page.goTo('#/db/library');
+    await page.press('New document');
+    await page.fill('Id', 'moby');
+    await page.press('Continue');
+    await page.sees('not stored');
+    await page.type('Source of moby', '{"title": "Moby-Dick", "year": 1851}');
+    await page.sees('1 document edited, not stored yet');
+    await page.press('Review and store');
+    await page.sees('library/moby new');
+    await page.press('Store');
+    await page.seesNo('not stored');
+    const { _rev: first } = Object(await page.ask('GET', 'library/moby'));
+    await showsAsNew(first);
+    expect(await page.ask('GET', 'library/moby')).toMatchObject({ title: 'Moby-Dick', year: 1851 });
   });
 
   /** The revision is in sight, marked, and said to screen readers. */
-  async function showsAsNew(opened: AdminPage, rev: string): Promise<void> {
-    await opened.until(`document.querySelector('header .rev.new')?.textContent === ${JSON.stringify(rev)}`, rev);
-    expect(await opened.tab.evaluate(`document.querySelector('.document-screen [aria-live=polite]').textContent`)).toBe(
+  async function showsAsNew(rev: string): Promise<void> {
+    await page.until(`document.querySelector('header .rev.new')?.textContent === ${JSON.stringify(rev)}`, rev);
+    expect(await page.tab.evaluate(`document.querySelector('.document-screen [aria-live=polite]').textContent`)).toBe(
       `The revision is ${rev} now.`,
     );
   }
 
   test('shows its new revision where it is stored, also at the end of a long document', async () => {
-    const opened = await openLibrary();
+    await openLibrary();
     const text = (n: number) => JSON.stringify({ n, list: Array.from({ length: 300 }, (_, at) => at) }, null, 1);
-    const { rev } = Object(await opened.ask('PUT', 'library/long', JSON.parse(text(1))));
-    await opened.goTo('#/db/library/document/long');
-    await opened.until(`document.querySelector('header .rev:not(.new)')?.textContent === ${JSON.stringify(rev)}`, rev);
-    await opened.type('Source of long', text(2));
-    await opened.sees('1 document edited, not stored yet');
-    await opened.tab.evaluate(`void document.querySelector('main').scrollTo(0, 1e6)`);
-    await opened.press('Review and store');
-    await opened.hasFocus('Store');
-    await opened.enter();
-    await opened.seesNo('not stored yet');
-    const { _rev: next } = Object(await opened.ask('GET', 'library/long'));
-    await showsAsNew(opened, next);
+    const { rev } = Object(await page.ask('PUT', 'library/long', JSON.parse(text(1))));
+    await page.goTo('#/db/library/document/long');
+    await page.until(`document.querySelector('header .rev:not(.new)')?.textContent === ${JSON.stringify(rev)}`, rev);
+    await page.type('Source of long', text(2));
+    await page.sees('1 document edited, not stored yet');
+    await page.tab.evaluate(`void document.querySelector('main').scrollTo(0, 1e6)`);
+    await page.press('Review and store');
+    await page.hasFocus('Store');
+    await page.enter();
+    await page.seesNo('not stored yet');
+    const { _rev: next } = Object(await page.ask('GET', 'library/long'));
+    await showsAsNew(next);
     expect(
-      await opened.tab.evaluate(`(() => {
+      await page.tab.evaluate(`(() => {
         const { top, bottom } = document.querySelector('header .rev').getBoundingClientRect();
         return top >= 0 && bottom <= innerHeight && document.querySelector('main').scrollTop > 0;
       })()`),
@@ -75,85 +60,85 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
   });
 
   test('is edited together with another one, and each edit can be undone by itself', async () => {
-    const opened = await openLibrary();
-    await opened.ask('PUT', 'library/a', { n: 1 });
-    await opened.ask('PUT', 'library/b', { n: 1 });
+    await openLibrary();
+    await page.ask('PUT', 'library/a', { n: 1 });
+    await page.ask('PUT', 'library/b', { n: 1 });
     for (const id of ['a', 'b']) {
-      await opened.goTo(`#/db/library/document/${id}`);
-      await opened.type(`Source of ${id}`, '{"n": 2}');
+      await page.goTo(`#/db/library/document/${id}`);
+      await page.type(`Source of ${id}`, '{"n": 2}');
     }
-    await opened.press('2 documents edited, not stored yet');
-    await opened.press('Undo the edit of a');
-    await opened.sees('1 document edited, not stored yet');
-    await opened.press('Review and store');
-    await opened.press('Store');
-    await opened.seesNo('not stored yet');
-    expect(await opened.ask('GET', 'library/a')).toMatchObject({ n: 1 });
-    expect(await opened.ask('GET', 'library/b')).toMatchObject({ n: 2 });
+    await page.press('2 documents edited, not stored yet');
+    await page.press('Undo the edit of a');
+    await page.sees('1 document edited, not stored yet');
+    await page.press('Review and store');
+    await page.press('Store');
+    await page.seesNo('not stored yet');
+    expect(await page.ask('GET', 'library/a')).toMatchObject({ n: 1 });
+    expect(await page.ask('GET', 'library/b')).toMatchObject({ n: 2 });
   });
 
   test('that somebody else has changed is refused, and the edit is kept', async () => {
-    const opened = await openLibrary();
-    await opened.ask('PUT', 'library/a', { n: 1 });
-    await opened.goTo('#/db/library/document/a');
-    await opened.type('Source of a', '{"n": 2}');
-    const stored = await opened.ask('GET', 'library/a');
-    await opened.ask('PUT', 'library/a', { ...Object(stored), n: 3 });
-    await opened.press('Review and store');
-    await opened.press('Store');
-    await opened.sees('Not stored: a: Document update conflict.');
-    await opened.press('Cancel');
-    await opened.sees('Somebody else has stored a newer revision since you began to edit.');
-    await opened.press('Keep mine');
-    await opened.press('Review and store');
-    await opened.press('Store');
-    await opened.seesNo('not stored yet');
-    expect(await opened.ask('GET', 'library/a')).toMatchObject({ n: 2 });
+    await openLibrary();
+    await page.ask('PUT', 'library/a', { n: 1 });
+    await page.goTo('#/db/library/document/a');
+    await page.type('Source of a', '{"n": 2}');
+    const stored = await page.ask('GET', 'library/a');
+    await page.ask('PUT', 'library/a', { ...Object(stored), n: 3 });
+    await page.press('Review and store');
+    await page.press('Store');
+    await page.sees('Not stored: a: Document update conflict.');
+    await page.press('Cancel');
+    await page.sees('Somebody else has stored a newer revision since you began to edit.');
+    await page.press('Keep mine');
+    await page.press('Review and store');
+    await page.press('Store');
+    await page.seesNo('not stored yet');
+    expect(await page.ask('GET', 'library/a')).toMatchObject({ n: 2 });
   });
 
   test('that is not JSON can not be stored, and the page says why', async () => {
-    const opened = await openLibrary();
-    await opened.ask('PUT', 'library/a', { n: 1 });
-    await opened.goTo('#/db/library/document/a');
-    await opened.type('Source of a', '{"n": 2');
-    await opened.sees('This is not JSON');
-    expect(await opened.whyOff('Review and store')).toContain('This is not JSON');
+    await openLibrary();
+    await page.ask('PUT', 'library/a', { n: 1 });
+    await page.goTo('#/db/library/document/a');
+    await page.type('Source of a', '{"n": 2');
+    await page.sees('This is not JSON');
+    expect(await page.whyOff('Review and store')).toContain('This is not JSON');
   });
 
   test('is deleted when the edits are stored', async () => {
-    const opened = await openLibrary();
-    await opened.ask('PUT', 'library/a', { n: 1 });
-    await opened.goTo('#/db/library/document/a');
-    await opened.press('Delete the document');
-    await opened.sees('This document will be deleted when you store your edits.');
-    await opened.press('Review and store');
-    await opened.sees('library/a to be deleted');
-    await opened.press('Store');
-    await opened.sees('not stored');
-    expect(await opened.ask('GET', 'library/a')).toMatchObject({ error: 'not_found', reason: 'deleted' });
+    await openLibrary();
+    await page.ask('PUT', 'library/a', { n: 1 });
+    await page.goTo('#/db/library/document/a');
+    await page.press('Delete the document');
+    await page.sees('This document will be deleted when you store your edits.');
+    await page.press('Review and store');
+    await page.sees('library/a to be deleted');
+    await page.press('Store');
+    await page.sees('not stored');
+    expect(await page.ask('GET', 'library/a')).toMatchObject({ error: 'not_found', reason: 'deleted' });
   });
 
   test('with a conflict of three revisions gets one value for each field, and one revision', async () => {
-    const opened = await openLibrary();
+    await openLibrary();
     const docs = ['a', 'b', 'c'].map((name) => ({
       _id: 'trip',
       _rev: `1-0000000000000000000000000000000${name}`,
       ...{ place: `place ${name}`, days: name, kept: true },
     }));
-    await opened.ask('POST', 'library/_bulk_docs', { docs, new_edits: false });
-    await opened.goTo('#/db/library/document/trip');
-    await opened.sees('it has 3 revisions that know nothing of each other');
-    await opened.sees('The same in all of them: kept.');
-    await opened.fill('Take everything from', docs[0]?._rev ?? '');
-    await opened.tab.evaluate(
+    await page.ask('POST', 'library/_bulk_docs', { docs, new_edits: false });
+    await page.goTo('#/db/library/document/trip');
+    await page.sees('it has 3 revisions that know nothing of each other');
+    await page.sees('The same in all of them: kept.');
+    await page.fill('Take everything from', docs[0]?._rev ?? '');
+    await page.tab.evaluate(
       `void [...document.querySelectorAll('fieldset')].find((one) => one.querySelector('legend').textContent === 'days').querySelector('input').click()`,
     );
-    await opened.press('Review and resolve');
-    await opened.sees('2 other revisions are deleted');
-    await opened.press('Resolve');
-    await opened.seesNo('it has 3 revisions');
-    const merged = await opened.ask('GET', 'library/trip?conflicts=true');
-    await showsAsNew(opened, Object(merged)._rev);
+    await page.press('Review and resolve');
+    await page.sees('2 other revisions are deleted');
+    await page.press('Resolve');
+    await page.seesNo('it has 3 revisions');
+    const merged = await page.ask('GET', 'library/trip?conflicts=true');
+    await showsAsNew(Object(merged)._rev);
     const [winner, , third] = docs.toReversed();
     expect(merged).toMatchObject({ days: winner?.days, kept: true });
     expect([winner?.place, docs[1]?.place, third?.place]).toContain(Object(merged).place);
@@ -162,27 +147,27 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
   });
 
   test('shows its attachments, and removes one after the request was shown', async () => {
-    const opened = await openLibrary();
+    await openLibrary();
     const note = { content_type: 'text/plain', data: 'aGVsbG8=' };
-    await opened.ask('PUT', 'library/a', { _attachments: { 'note.txt': note } });
-    await opened.goTo('#/db/library/document/a');
-    await opened.sees('text/plain · 5 B');
-    await opened.press('Remove note.txt');
-    await opened.sees(`method: 'DELETE'`);
-    await opened.press('Remove');
-    await opened.sees('None. Drop files here, or choose some.');
-    expect(await opened.ask('GET', 'library/a')).not.toHaveProperty('_attachments');
+    await page.ask('PUT', 'library/a', { _attachments: { 'note.txt': note } });
+    await page.goTo('#/db/library/document/a');
+    await page.sees('text/plain · 5 B');
+    await page.press('Remove note.txt');
+    await page.sees(`method: 'DELETE'`);
+    await page.press('Remove');
+    await page.sees('None. Drop files here, or choose some.');
+    expect(await page.ask('GET', 'library/a')).not.toHaveProperty('_attachments');
   });
 
   test('breaks no rule of accessibility, in conflict or not', async () => {
-    const opened = await openLibrary();
+    await openLibrary();
     const docs = ['a', 'b'].map((name) => ({ _id: 'x', _rev: `1-0000000000000000000000000000000${name}`, name }));
-    await opened.ask('POST', 'library/_bulk_docs', { docs, new_edits: false });
-    await opened.goTo('#/db/library/document/x');
-    await opened.sees('it has 2 revisions that know nothing of each other');
-    await opened.until(`document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content') != null`);
-    expect(await opened.violations()).toEqual([]);
-    await opened.press('Review and resolve');
-    expect(await opened.violations()).toEqual([]);
+    await page.ask('POST', 'library/_bulk_docs', { docs, new_edits: false });
+    await page.goTo('#/db/library/document/x');
+    await page.sees('it has 2 revisions that know nothing of each other');
+    await page.until(`document.querySelector('.editor > div')?.shadowRoot?.querySelector('.cm-content') != null`);
+    expect(await page.violations()).toEqual([]);
+    await page.press('Review and resolve');
+    expect(await page.violations()).toEqual([]);
   });
 });

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 import { startForeignServer } from './foreign/foreign-server.ts';
 
 /** The ids of the rows that are there, in their order. */
@@ -24,21 +23,10 @@ const DOCS: readonly object[] = [
 ];
 
 describe.each(chosenEngines())('documents in conflict on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-  });
+  const page = useAdminPage(engine);
 
   async function openLibrary(docs: readonly object[]): Promise<void> {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await fill(docs);
   }
 
@@ -146,7 +134,7 @@ describe.each(chosenEngines())('documents in conflict on the administration page
   });
 
   test.each(['plain', 'couchdb'] as const)('are listed on a %s server', async (kind) => {
-    page = await AdminPage.openAt(browser, await startForeignServer(kind));
+    await page.openAt(await startForeignServer(kind));
     await fill(DOCS);
     await page.sees('13 documents');
     await page.fill('Show', 'conflicts');

@@ -1,30 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import type { Tab } from '../drivers/browser.ts';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 import { EMPTY_PAGE } from './front.ts';
 
 /** Pixels of the telephone. */
 const [WIDTH, HEIGHT] = [390, 844];
 
 describe.each(chosenEngines())('the list of documents on a telephone in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   /** The list of 200 documents in a frame that is as large as a telephone. `$` finds what is in it. */
-  async function openPhone(): Promise<AdminPage> {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+  async function openPhone(): Promise<Tab> {
+    await page.openAsAdmin();
     await page.ask('PUT', 'library');
     const docs = Array.from({ length: 200 }, (_, n) => ({ _id: `d${`${n}`.padStart(3, '0')}`, n }));
     await page.ask('POST', 'library/_bulk_docs', { docs });
@@ -38,11 +26,11 @@ describe.each(chosenEngines())('the list of documents on a telephone in %s', (en
       globalThis.text = () => frame.contentDocument.body.innerText.replace(/\\s+/g, ' ');
     }`);
     await page.until(`$('.virtual-row a')?.textContent === 'd000'`, 'the first row');
-    return page;
+    return page.tab;
   }
 
   test('has most of the height, and nothing is cut off', async () => {
-    const { tab } = await openPhone();
+    const tab = await openPhone();
     const [top, bottom] = await Promise.all(
       ['top', 'bottom'].map((side) => tab.evaluate(`$('[role=grid]').getBoundingClientRect().${side}`)),
     );
@@ -54,29 +42,29 @@ describe.each(chosenEngines())('the list of documents on a telephone in %s', (en
   });
 
   test('has its filters and layouts behind one button', async () => {
-    const { tab } = await openPhone();
+    const tab = await openPhone();
     const isOpen = `$('#list-options select').checkVisibility()`;
     expect(await tab.evaluate(isOpen)).toBe(false);
     await tab.evaluate(`$('.options-button').click()`);
-    await page?.until(isOpen, 'the filters');
+    await page.until(isOpen, 'the filters');
     expect(await tab.evaluate(`$('[aria-label="Filter and layout"]').ariaExpanded`)).toBe('true');
     await tab.evaluate(`{
       $('#list-options select').value = 'design';
       $('#list-options select').dispatchEvent(new Event('change', { bubbles: true }));
     }`);
-    await page?.until(`text().includes('0 design documents match')`, 'the filtered list');
+    await page.until(`text().includes('0 design documents match')`, 'the filtered list');
     await tab.evaluate(`$('.options-button').click()`);
-    await page?.until(`!${isOpen}`, 'no filters');
+    await page.until(`!${isOpen}`, 'no filters');
   });
 
   test('says that something is filtered while its filters are hidden', async () => {
-    const { tab } = await openPhone();
+    const tab = await openPhone();
     expect(await tab.evaluate(`$('.options-button .dot')`)).toBe(null);
     await tab.evaluate(`$('.options-button').click()`);
     await tab.evaluate(`{
       $('#list-options select').value = 'deleted';
       $('#list-options select').dispatchEvent(new Event('change', { bubbles: true }));
     }`);
-    await page?.until(`$('[aria-label="Filter and layout: not all are shown"] .dot') !== null`, 'a mark at the button');
+    await page.until(`$('[aria-label="Filter and layout: not all are shown"] .dot') !== null`, 'a mark at the button');
   });
 });

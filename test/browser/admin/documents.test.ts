@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 /** Runs in the page: a database `million` whose documents nobody stored. Counts the requests for its rows. */
 const MILLION = `void (() => {
@@ -51,22 +50,11 @@ const SELECTED = `[...document.querySelectorAll('[role=row][aria-selected=true] 
 const LAST_IN_SIGHT = `document.querySelector('.pager')?.innerText.match(/–([\\d,]+)/)?.[1].replaceAll(',', '')`;
 
 describe.each(chosenEngines())('the list of documents on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-  });
+  const page = useAdminPage(engine);
 
   /** Opens the page with a database of `count` documents, `d000` and so on. */
   async function openLibrary(count: number, hash = '#/db/library'): Promise<void> {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.ask('PUT', 'library');
     const docs = Array.from({ length: count }, (_, n) => ({
       _id: `d${`${n}`.padStart(3, '0')}`,
@@ -79,8 +67,7 @@ describe.each(chosenEngines())('the list of documents on the administration page
 
   describe('with a million rows', () => {
     async function openMillion(): Promise<void> {
-      page = await AdminPage.open(browser);
-      await page.logIn();
+      await page.openAsAdmin();
       await page.tab.evaluate(MILLION);
       await page.goTo('#/db/million');
       await page.sees('1,000,000 documents');

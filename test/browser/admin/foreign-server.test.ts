@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 import { type Kind, startForeignServer } from './foreign/foreign-server.ts';
 
 /** All screens, and what each says when it is there. */
@@ -31,23 +30,12 @@ const SCREENS: readonly (readonly [hash: string, plain: string, couchdb: string]
 ];
 
 describe.each(chosenEngines())('the administration page of a foreign server in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test.each(['plain', 'couchdb'] as const)(
     'shows every screen of a %s server, and says what is not there',
     async (kind) => {
-      page = await openLibrary(browser, kind);
+      await openLibrary(page, kind);
       for (const [hash, plain, couchdb] of SCREENS) {
         await page.goTo(hash);
         await page.sees(kind === 'plain' ? plain : couchdb);
@@ -57,7 +45,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   );
 
   test('breaks no rule of accessibility where much is not there', async () => {
-    page = await openLibrary(browser, 'plain');
+    await openLibrary(page, 'plain');
     for (const [hash, plain] of SCREENS) {
       await page.goTo(hash);
       await page.sees(plain);
@@ -66,7 +54,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   });
 
   test('creates a database, stores a document, edits it, and deletes the database', async () => {
-    page = await openLibrary(browser, 'plain');
+    await openLibrary(page, 'plain');
     await page.press('Create database');
     await page.fill('Name', 'notes');
     await page.press('Create');
@@ -87,7 +75,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   });
 
   test('says that drafts and selectors can not run, and keeps what was typed', async () => {
-    page = await openLibrary(browser, 'plain');
+    await openLibrary(page, 'plain');
     await page.goTo('#/db/library/query');
     await page.press('Run');
     await page.sees('This server has no _find.');
@@ -104,7 +92,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   });
 
   test('follows changes where the server has no continuous feed', async () => {
-    page = await openLibrary(browser, 'plain');
+    await openLibrary(page, 'plain');
     await page.goTo('#/db/library/changes');
     await page.sees('live');
     await page.ask('PUT', 'library/late', { text: 'Here I am' });
@@ -113,7 +101,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   });
 
   test('lists the replications of CouchDB, also those of requests, with what is wrong', async () => {
-    page = await openLibrary(browser, 'couchdb');
+    await openLibrary(page, 'couchdb');
     await page.goTo('#/replication');
     await page.sees('127.0.0.1:5984/library → peer.example.org/copy');
     await page.sees('In sync');
@@ -126,7 +114,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   });
 
   test('opens a database by its name where the server lists none', async () => {
-    page = await openLibrary(browser, 'couchdb-for-nobody');
+    await openLibrary(page, 'couchdb-for-nobody');
     await page.sees('This server does not list its databases for you. You are not logged in.');
     expect(await page.violations()).toEqual([]);
     for (const hash of ['#/replication', '#/activity', '#/users', '#/settings']) {
@@ -140,7 +128,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
   });
 
   test('runs the self-test: tells what fails from what is not there, and leaves nothing', async () => {
-    page = await openLibrary(browser, 'plain');
+    await openLibrary(page, 'plain');
     await page.goTo('#/self-test');
     await page.press('Run 12 checks');
     await page.sees('Run 12 checks');
@@ -153,8 +141,8 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
 });
 
 /** A page of a foreign server with 40 books and a view of them. */
-async function openLibrary(browser: Browser, kind: Kind): Promise<AdminPage> {
-  const page = await AdminPage.openAt(browser, await startForeignServer(kind));
+async function openLibrary(page: AdminPage, kind: Kind): Promise<void> {
+  await page.openAt(await startForeignServer(kind));
   await page.ask('PUT', 'library');
   const docs = Array.from({ length: 40 }, (_, number) => ({
     _id: `book-${`${number}`.padStart(2, '0')}`,
@@ -164,5 +152,4 @@ async function openLibrary(browser: Browser, kind: Kind): Promise<AdminPage> {
   await page.ask('POST', 'library/_bulk_docs', { docs });
   const views = { years: { map: 'function (doc) { if (doc.year) emit(doc.year, 1); }', reduce: '_sum' } };
   await page.ask('PUT', 'library/_design/books', { views });
-  return page;
 }

@@ -10,6 +10,9 @@ interface FrontOptions {
 /** The path of an empty page of the same origin, without a policy. */
 export const EMPTY_PAGE = '/empty-page';
 
+/** The path that logs `root` in, and leads to the administration page: a browser keeps what follows the # of the address. */
+export const LOG_IN = '/log-in-as-root';
+
 export class Front {
   readonly baseUrl: string;
   /** Methods and paths of what came through. */
@@ -43,6 +46,10 @@ export class Front {
         response.setHeader('content-type', 'text/html').end('<!doctype html><title>Empty</title>');
         return;
       }
+      if (request.url === LOG_IN) {
+        logIn(target, response).catch(() => response.destroy());
+        return;
+      }
       front.seen.push(`${request.method} ${request.url}`);
       open.add(response);
       response.on('close', () => open.delete(response));
@@ -69,6 +76,17 @@ export class Front {
   close(): Promise<void> {
     return this.#close();
   }
+}
+
+/** Answers with the cookie that the form of the page would get. */
+async function logIn(target: string, response: ServerResponse): Promise<void> {
+  const { status, headers } = await fetch(`${target}/_session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'root', password: 'rootpw' }),
+  });
+  if (status === 200) response.writeHead(302, { location: '/_utils/', 'set-cookie': headers.getSetCookie() }).end();
+  else response.writeHead(502).end(`The login has the status ${status}.`);
 }
 
 function passOn(target: string, request: IncomingMessage, response: ServerResponse, dropsPolicy: boolean): void {

@@ -1,25 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('the list of databases on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('creates a database after showing the request, and deletes it once its name was typed', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.sees('There is no database yet.');
     await page.press('Create database');
     await page.fill('Name', 'Library');
@@ -42,8 +29,7 @@ describe.each(chosenEngines())('the list of databases on the administration page
   });
 
   test('creates and deletes a database by the keyboard alone: a dialog opens in its first field, and Enter submits it', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.press('Create database');
     await page.hasFocus('Name');
     await page.enter();
@@ -63,7 +49,7 @@ describe.each(chosenEngines())('the list of databases on the administration page
   });
 
   test('leads from the menu to the login, and back to where one was', async () => {
-    page = await AdminPage.open(browser, '#/');
+    await page.open('#/');
     await page.ask('PUT', 'library');
     await page.goTo('#/db/library/query');
     await page.press('Log in', '.user');
@@ -78,10 +64,9 @@ describe.each(chosenEngines())('the list of databases on the administration page
   });
 
   test('keeps its tabs in place when another one becomes the current one', async () => {
-    page = await AdminPage.open(browser);
+    await page.serve();
     await page.ask('PUT', 'library');
-    await page.logIn();
-    await page.goTo('#/db/library/query');
+    await page.showToAdmin('#/db/library/query');
     const places = `JSON.stringify([...document.querySelectorAll('[aria-label="Screens of library"] a')].map((one) => Math.round(one.getBoundingClientRect().x * 4)))`;
     await page.until(`document.querySelector('[aria-current=page][data-label=Query]') !== null`);
     const before = await page.tab.evaluate(places);
@@ -91,8 +76,7 @@ describe.each(chosenEngines())('the list of databases on the administration page
   });
 
   test('shows what others write without being reloaded', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.sees('live');
     await page.ask('PUT', 'library');
     await page.sees('library 0 0');
@@ -103,37 +87,34 @@ describe.each(chosenEngines())('the list of databases on the administration page
   });
 
   test('says nothing of the storage of the browser, which a server does not use', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.sees('There is no database yet.');
     await page.seesNo('for this site.');
   });
 
   test('says to those who are not admins why they can create nothing', async () => {
-    page = await AdminPage.open(browser);
+    await page.open();
     await page.sees('Databases');
     expect(await page.whyOff('Create database')).toBe('Only admins can do this. Log in as an admin.');
   });
 
   test('writes nothing in read-only mode, with which it begins if the server says so', async () => {
-    page = await AdminPage.open(browser, '#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
-    await page.logIn();
+    await page.openAsAdmin('#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
     expect(await page.whyOff('Create database')).toBe(
       'Read-only mode is on: this server’s setting utils/read_only says so. Switch it off at the bottom of the menu.',
     );
   });
 
   test('says when the server has gone', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
+    await page.openAsAdmin();
     await page.host.close();
     await page.sees('The server does not respond.');
   });
 
   test('breaks no rule of accessibility', async () => {
-    page = await AdminPage.open(browser);
+    await page.serve();
     await page.ask('PUT', 'library');
-    await page.logIn();
+    await page.showToAdmin();
     await page.sees('library');
     expect(await page.violations()).toEqual([]);
     await page.press('Create database');

@@ -1,28 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 
 const YEARS = {
   views: { years: { map: 'function (doc) { emit(doc.year, doc.pages); }', reduce: '_sum' } },
 };
 
 describe.each(chosenEngines())('queries, views and shape on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('says how a query runs, and makes the index that would help', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/db/library/query');
     await page.type('Query', '{"selector": {"author": "Austen"}, "fields": ["_id", "year"]}');
     await page.press('Run');
@@ -51,7 +39,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('shows the pages of a result, and keeps queries by name', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/db/library/query');
     await page.type('Query', '{"selector": {}, "fields": ["_id"], "limit": 30}');
     await page.fill('Name of this query', 'All');
@@ -75,7 +63,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('offers the index that a sort needs beside the error', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/db/library/query');
     await page.type('Query', '{"selector": {"year": {"$gt": 1930}}, "sort": ["year"]}');
     await page.press('Run');
@@ -88,7 +76,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('opens a view without building it, and builds it when asked', async () => {
-    page = await openLibrary(browser, YEARS);
+    await openLibrary(page, YEARS);
     await page.goTo('#/db/library/views');
     await page.sees('_design/books');
     await page.sees('40 changes behind');
@@ -108,7 +96,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('shows a view as it is chosen, without a further press', async () => {
-    page = await openLibrary(browser, {
+    await openLibrary(page, {
       views: { rooms: { map: 'function (doc) { emit([doc.author, doc.year], 1); }', reduce: '_sum' } },
     });
     await page.goTo('#/db/library/views/books/rooms');
@@ -125,7 +113,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('shows the rows of a view in pages of 100, also those that one document emits with one key', async () => {
-    page = await openLibrary(browser, {
+    await openLibrary(page, {
       views: { years: { map: 'function (doc) { for (var i = 0; i < 250; i += 1) emit(doc.author, i); }' } },
     });
     await page.goTo('#/db/library/views/books/years');
@@ -142,7 +130,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('keeps what was typed into a draft until it is discarded', async () => {
-    page = await openLibrary(browser, YEARS);
+    await openLibrary(page, YEARS);
     await page.goTo('#/db/library/views/books/years');
     await page.press('Edit as a draft');
     await page.type('Map function', 'function (doc) { emit(1, null); }');
@@ -161,7 +149,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('runs a draft on some documents, says where it fails, and saves it after a review', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.goTo('#/db/library/views');
     await page.press('Draft a view');
     await page.type('Map function', 'function (doc) {\n  emit(doc.year, 1;\n}');
@@ -201,7 +189,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('says what a server lacks', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.tab.evaluate(`void (() => {
       const real = fetch;
       const missing = /_temp_view|_explain|_index$/;
@@ -219,7 +207,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('shows what documents contain, and which are unusual', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.ask('PUT', 'library/book-15b', { author: 'Joyce', year: '1915', pages: 10, isbn: '978' });
     await page.goTo('#/db/library/shape');
     await page.sees('41 documents of 41, spread evenly over the ids.');
@@ -229,7 +217,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('writes nothing in read-only mode, and says so', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     await page.tab.evaluate(`document.querySelector('.switch input').click()`);
     await page.goTo('#/db/library/query');
     await page.type('Query', '{"selector": {"author": "Austen"}}');
@@ -241,7 +229,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('shows how far the build of an index is', async () => {
-    page = await openLibrary(browser, YEARS);
+    await openLibrary(page, YEARS);
     await page.tab.evaluate(`void (() => {
       const real = fetch;
       const task = { type: 'indexer', database: 'library', design_document: '_design/books', progress: 43 };
@@ -254,7 +242,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
   });
 
   test('breaks no rule of accessibility, in light and in dark', async () => {
-    page = await openLibrary(browser, YEARS);
+    await openLibrary(page, YEARS);
     await page.goTo('#/db/library/query');
     await page.type('Query', '{"selector": {"author": "Austen"}}');
     await page.press('Run');
@@ -279,8 +267,8 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
 });
 
 /** A page of a database of 40 books. `design`: a design document whose index is complete before the books come. */
-async function openLibrary(browser: Browser, design?: object): Promise<AdminPage> {
-  const page = await AdminPage.open(browser);
+async function openLibrary(page: AdminPage, design?: object): Promise<void> {
+  await page.serve();
   await page.ask('PUT', 'library');
   if (design !== undefined) {
     await page.ask('PUT', 'library/_design/books', design);
@@ -295,8 +283,7 @@ async function openLibrary(browser: Browser, design?: object): Promise<AdminPage
     ...(at % 2 === 0 && { shelf: { room: at % 4 } }),
   }));
   await page.ask('POST', 'library/_bulk_docs', { docs });
-  await page.logIn();
-  return page;
+  await page.showToAdmin();
 }
 
 async function expectNoViolations(page: AdminPage): Promise<void> {

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage, ROOT } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, ROOT, useAdminPage } from './admin-page.ts';
 
 /** All screens with controls that write, and what each says when it is there. */
 const SCREENS: readonly (readonly [hash: string, there: string])[] = [
@@ -45,21 +44,10 @@ const READS =
   /^(GET|HEAD) |^POST \/(_dbs_info|_session|[^/]+\/(_find|_explain|_temp_view|_all_docs|_bulk_get|_revs_diff))\b/;
 
 describe.each(chosenEngines())('read-only mode of the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('sends nothing that writes, whatever is pressed on whichever screen', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     const before = page.front.seen.length;
     let pressed = 0;
     for (const [hash, there] of SCREENS) {
@@ -74,7 +62,7 @@ describe.each(chosenEngines())('read-only mode of the administration page in %s'
   });
 
   test('says why at each control that is off', async () => {
-    page = await openLibrary(browser);
+    await openLibrary(page);
     for (const [hash, there] of SCREENS) {
       await page.goTo(hash);
       await page.sees(there);
@@ -95,8 +83,8 @@ describe.each(chosenEngines())('read-only mode of the administration page in %s'
 });
 
 /** A server whose settings say that the page begins in read-only mode. */
-async function openLibrary(browser: Browser): Promise<AdminPage> {
-  const page = await AdminPage.open(browser, '#/', { ...ROOT, utils: { read_only: 'true' } });
+async function openLibrary(page: AdminPage): Promise<void> {
+  await page.serve({ ...ROOT, utils: { read_only: 'true' } });
   await page.ask('PUT', 'library');
   await page.ask('PUT', 'library/a', { n: 1 });
   await page.ask('PUT', 'library/_design/books', { views: { all: { map: 'function (doc) { emit(doc._id, 1); }' } } });
@@ -104,6 +92,5 @@ async function openLibrary(browser: Browser): Promise<AdminPage> {
   await page.ask('PUT', '_users');
   await page.ask('PUT', '_users/org.couchdb.user:ana', { type: 'user', name: 'ana', roles: [], password: 'anapw' });
   await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
-  await page.logIn();
-  return page;
+  await page.showToAdmin();
 }

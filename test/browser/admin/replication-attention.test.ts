@@ -1,28 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { NodeHost } from '../../support/conformance/node-host.ts';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage, ROOT } from './admin-page.ts';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, ROOT, useAdminPage } from './admin-page.ts';
 import { startForeignServer } from './foreign/foreign-server.ts';
 
 const NO_DRAFTS = "function (doc) { if (doc.type === 'draft') throw({ forbidden: 'Drafts stay at home.' }); }";
 
 describe.each(chosenEngines())('what needs attention in replications on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('is said in the overview, where a replication is done except for refused documents', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.ask('PUT', 'other');
     await page.ask('PUT', '_replicator/good', { source: 'library', target: 'other', continuous: true });
     await page.goTo('#/');
@@ -40,7 +28,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('ends when the target has what it refused, also by another way than a retry, and after a reload', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.goTo('#/replication/once');
     await page.sees('b forbidden Drafts stay at home.');
     await page.sees('Refused 1');
@@ -68,7 +56,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('comes back when the target is begun anew without the document', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.goTo('#/replication/once');
     await page.sees('Refused 1');
     await page.ask('DELETE', `copy/_design/check?rev=${Object(await page.ask('GET', 'copy/_design/check'))._rev}`);
@@ -81,7 +69,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('stays where the target lacks the refused revision and has another one', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.ask('DELETE', `copy/_design/check?rev=${Object(await page.ask('GET', 'copy/_design/check'))._rev}`);
     await page.ask('PUT', 'copy/b', { of: 'another origin' });
     await page.goTo('#/replication/once');
@@ -91,7 +79,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('is counted as a server says that names no refused document', async () => {
-    page = await AdminPage.openAt(browser, await startForeignServer('couchdb'), '#/replication');
+    await page.openAt(await startForeignServer('couchdb'), '#/replication');
     await page.sees('2 of 3 need attention');
     await page.sees('In sync, except what was refused');
     await page.goTo('#/replication/to-peer');
@@ -100,7 +88,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('has the source and the target as its title, and no secrets; the id is a detail', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.ask('PUT', '_replicator/away', { source: 'http://ana:p%40ss@127.0.0.1:9/far', target: 'copy' });
     await page.goTo('#/replication/away');
     const heading = `document.querySelector('h1').textContent`;
@@ -117,7 +105,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('can be started again only when it does not run, and says so', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.ask('PUT', 'other');
     await page.ask('PUT', '_replicator/good', { source: 'library', target: 'other', continuous: true });
     await page.goTo('#/replication/good');
@@ -130,7 +118,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
 
   test('shows what is known at once after the server was started again', async () => {
     const host = await NodeHost.start(ROOT);
-    page = await openWithRefused(browser, host);
+    await openWithRefused(page, host);
     await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy', continuous: true });
     await page.goTo('#/replication/once');
     await page.sees('Completed');
@@ -146,7 +134,7 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
   });
 
   test('draws at once what was measured before another screen was shown', async () => {
-    page = await openWithRefused(browser);
+    await openWithRefused(page);
     await page.ask('PUT', 'other');
     await page.ask('PUT', '_replicator/good', { source: 'library', target: 'other', continuous: true });
     await page.goTo('#/replication/good');
@@ -170,9 +158,8 @@ function seen({ front }: AdminPage, part: string): number {
 }
 
 /** A page with an admin who is logged in, and a replication that is done, except for one of two documents. */
-async function openWithRefused(browser: Browser, host?: NodeHost): Promise<AdminPage> {
-  const page = await AdminPage.openAt(browser, host ?? (await NodeHost.start(ROOT)));
-  await page.logIn();
+async function openWithRefused(page: AdminPage, host?: NodeHost): Promise<void> {
+  await page.serveBy(host ?? (await NodeHost.start(ROOT)));
   await page.ask('PUT', 'library');
   await page.ask('PUT', 'library/a', { type: 'note' });
   await page.ask('PUT', 'library/b', { type: 'draft' });
@@ -181,7 +168,8 @@ async function openWithRefused(browser: Browser, host?: NodeHost): Promise<Admin
   await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
   for (;;) {
     const { _replication_state } = Object(await page.ask('GET', '_replicator/once'));
-    if (_replication_state === 'completed') return page;
+    if (_replication_state === 'completed') break;
     await new Promise((done) => setTimeout(done, 20));
   }
+  await page.showToAdmin();
 }

@@ -1,26 +1,14 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 
 const NO_DRAFTS = "function (doc) { if (doc.type === 'draft') throw({ forbidden: 'Drafts stay at home.' }); }";
 
 describe.each(chosenEngines())('replications on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('starts the replication of a document from a form that shows the request first, and deletes it', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.goTo('#/replication');
     await page.sees('Nothing replicates.');
     await page.press('New replication');
@@ -51,7 +39,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('sends a request for chosen documents, and says what it did', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.goTo('#/replication?new=');
     await page.fill('Source database', 'library');
@@ -71,7 +59,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('copies what a filter function passes, with its parameters, and offers the functions of the source', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     const kind = 'function (doc, req) { return doc.type === req.query.type; }';
     await page.ask('PUT', 'library/_design/pick', { filters: { kind } });
     await page.ask('PUT', 'copy');
@@ -98,7 +86,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('starts after a sequence, without checkpoints, and hides the password of a proxy', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.goTo('#/replication?new=');
     await page.fill('Source database', 'library');
@@ -128,7 +116,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('shows no password, neither in the review nor in the document', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.goTo('#/replication?new=');
     await page.fill('Source database', 'library');
     await choose(page, 'An address', 1);
@@ -147,7 +135,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('names the refused documents with their reason, and retries them', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
     await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
@@ -164,7 +152,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('retries the refused documents of a replication that has ended', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
     await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
@@ -181,7 +169,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('starts a replication that is done again', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
     await page.goTo('#/replication/once');
@@ -197,7 +185,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('keeps the outcome of a request, retries what was refused, and sends it again', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     const { rev } = Object(await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS }));
     await page.goTo('#/replication?new=');
@@ -224,7 +212,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('finds replications by their names, and those that need attention', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
     await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
@@ -240,7 +228,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('lists what requests asked for, and cancels it', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.ask('POST', '_replicate', { source: 'library', target: 'copy', continuous: true });
     await page.goTo('#/replication');
@@ -254,7 +242,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('changes the document of a running replication by writing it again', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.ask('PUT', 'other');
     await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
@@ -273,7 +261,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('says why a replication fails, and tells those who are not admins what they lack', async () => {
-    page = await AdminPage.open(browser, '#/replication');
+    await page.open('#/replication');
     await page.sees('Only admins can see the list of replications. You are not logged in.');
     await page.logIn();
     await page.ask('PUT', '_replicator/lost', { source: 'nowhere', target: 'copy' });
@@ -283,7 +271,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
   });
 
   test('breaks no rule of accessibility', async () => {
-    page = await openWithLibrary(browser);
+    await openWithLibrary(page);
     await page.ask('PUT', 'copy');
     await page.ask('PUT', 'copy/_design/check', { validate_doc_update: NO_DRAFTS });
     await page.ask('PUT', '_replicator/to-copy', { source: 'library', target: 'copy', continuous: true });
@@ -302,13 +290,11 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
 });
 
 /** A page with an admin who is logged in, and a database with two documents. */
-async function openWithLibrary(browser: Browser): Promise<AdminPage> {
-  const page = await AdminPage.open(browser);
-  await page.logIn();
+async function openWithLibrary(page: AdminPage): Promise<void> {
+  await page.openAsAdmin();
   await page.ask('PUT', 'library');
   await page.ask('PUT', 'library/a', { type: 'note' });
   await page.ask('PUT', 'library/b', { type: 'draft' });
-  return page;
 }
 
 /** Clicks a box or a choice; `index` chooses among those of that name. */

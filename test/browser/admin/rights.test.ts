@@ -1,27 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 
 const NO_ADMIN =
   'Only admins of this database can do this, and ana is none. Ask one to add you on the screen Security.';
 
 describe.each(chosenEngines())('the administration page without the rights of an admin in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('says on every screen of a database of members what is missing, and returns to it after the login', async () => {
-    page = await openWithAna(browser);
+    await openWithAna(page);
     for (const screen of ['documents', 'query', 'views', 'shape', 'changes', 'security', 'storage']) {
       await page.goTo(`#/db/private/${screen}`);
       await page.sees(
@@ -38,7 +26,7 @@ describe.each(chosenEngines())('the administration page without the rights of an
   });
 
   test('marks databases that nobody may read, and those of others', async () => {
-    page = await openWithAna(browser);
+    await openWithAna(page);
     // The list is read again when the screen is.
     await page.goTo('#/console');
     await page.sees('What this page has requested');
@@ -55,7 +43,7 @@ describe.each(chosenEngines())('the administration page without the rights of an
   });
 
   test('names on the screens of the server who the user is, and which role is missing', async () => {
-    page = await openWithAna(browser);
+    await openWithAna(page);
     await page.logIn('ana', 'anapw');
     const screens = [
       ['#/settings', 'the settings of the server'],
@@ -76,7 +64,7 @@ describe.each(chosenEngines())('the administration page without the rights of an
   });
 
   test('switches off what only admins of the database can do', async () => {
-    page = await openWithAna(browser);
+    await openWithAna(page);
     await page.logIn('ana', 'anapw');
     await page.goTo('#/db/library/storage');
     expect(await page.whyOff('Clean up old indexes')).toBe(NO_ADMIN);
@@ -91,7 +79,7 @@ describe.each(chosenEngines())('the administration page without the rights of an
   });
 
   test('shows why a database refuses a write, and keeps the edit', async () => {
-    page = await openWithAna(browser);
+    await openWithAna(page);
     await page.logIn('ana', 'anapw');
     await page.goTo('#/db/library/document/a');
     await page.type('Source of a', '{"n": 2}');
@@ -105,7 +93,7 @@ describe.each(chosenEngines())('the administration page without the rights of an
 
   test('lets those log in who have to, where the server answers nobody else', async () => {
     const svc_httpd_auth = { require_valid_user: 'true' };
-    page = await AdminPage.open(browser, '#/', { admins: { root: 'rootpw' }, svc_httpd_auth });
+    await page.open('#/', { admins: { root: 'rootpw' }, svc_httpd_auth });
     await page.ask('PUT', 'library');
     await page.sees('This server does not list its databases for you.');
     await page.goTo('#/db/library');
@@ -121,8 +109,8 @@ describe.each(chosenEngines())('the administration page without the rights of an
 });
 
 /** A server with the user `ana`, the database `private` of hers and `library`, which she can only read. */
-async function openWithAna(browser: Browser): Promise<AdminPage> {
-  const page = await AdminPage.open(browser);
+async function openWithAna(page: AdminPage): Promise<void> {
+  await page.open();
   await page.ask('PUT', '_users');
   const ana = { type: 'user', name: 'ana', roles: ['reader'], password: 'anapw' };
   await page.ask('PUT', '_users/org.couchdb.user:ana', ana);
@@ -139,5 +127,4 @@ async function openWithAna(browser: Browser): Promise<AdminPage> {
       if (user.roles.indexOf('editor') < 0 && user.roles.indexOf('_admin') < 0) throw({ forbidden: 'Only editors write here.' });
     }`,
   });
-  return page;
 }

@@ -1,24 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('the self-test of the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('finds that this server does what it should, and leaves no database behind', async () => {
-    page = await openSelfTest(browser);
+    await openSelfTest(page);
     await page.press('Run 12 checks');
     await page.sees('All 12 passed.');
     expect(await page.ask('GET', '_all_dbs')).toEqual([]);
@@ -26,7 +14,7 @@ describe.each(chosenEngines())('the self-test of the administration page in %s',
   });
 
   test('keeps what it found while other screens are shown, with the time', async () => {
-    page = await openSelfTest(browser);
+    await openSelfTest(page);
     await page.press('Run 12 checks');
     await page.goTo('#/console');
     await page.sees('What this page has requested');
@@ -43,7 +31,7 @@ describe.each(chosenEngines())('the self-test of the administration page in %s',
   });
 
   test('names what is left when the server went away in the middle, and deletes it', async () => {
-    page = await openSelfTest(browser);
+    await openSelfTest(page);
     page.front.breakBefore = /_view/;
     await page.press('Run 12 checks');
     await page.sees('The server does not respond');
@@ -61,7 +49,7 @@ describe.each(chosenEngines())('the self-test of the administration page in %s',
   });
 
   test('deletes its database when the tab is closed in the middle', async () => {
-    page = await openSelfTest(browser);
+    await openSelfTest(page);
     // The checks wait for this response for ever.
     await page.tab.evaluate(`void (() => {
       const real = fetch;
@@ -96,10 +84,7 @@ async function waitForNone(page: AdminPage): Promise<void> {
   }
 }
 
-async function openSelfTest(browser: Browser): Promise<AdminPage> {
-  const page = await AdminPage.open(browser);
-  await page.logIn();
-  await page.goTo('#/self-test');
+async function openSelfTest(page: AdminPage): Promise<void> {
+  await page.openAsAdmin('#/self-test');
   await page.sees('Nothing has run yet.');
-  return page;
 }

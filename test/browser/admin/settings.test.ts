@@ -1,26 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('settings on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('changes a setting after showing the request, and takes the change back', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/settings');
+    await page.openAsAdmin('#/settings');
     await page.sees('Ids that one request may ask for. Takes effect at once.');
     await page.press('Change uuids/max_count');
     await page.fill('New value of uuids/max_count', '10');
@@ -40,9 +26,7 @@ describe.each(chosenEngines())('settings on the administration page in %s', (eng
   });
 
   test('shows why the server refuses a value, and changes nothing', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/settings');
+    await page.openAsAdmin('#/settings');
     await page.press('Change uuids/max_count');
     await page.fill('New value of uuids/max_count', 'many');
     await page.press('Review and store');
@@ -52,9 +36,7 @@ describe.each(chosenEngines())('settings on the administration page in %s', (eng
   });
 
   test('finds settings by their meaning, and hides secrets', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/settings');
+    await page.openAsAdmin('#/settings');
     await page.fill('Name, value or meaning contains', 'port of the server');
     await page.sees('Takes effect when the process starts again.');
     await page.seesNo('uuids');

@@ -1,24 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { type AdminPage, useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('the administration page of nothing and of very much in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('leads from an empty server to a first database', async () => {
-    page = await AdminPage.open(browser, '#/', {});
+    await page.open('#/', {});
     await page.sees('There is no database yet.');
     await page.sees('Nothing replicates.');
     expect(await page.violations()).toEqual([]);
@@ -50,7 +38,7 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
   });
 
   test('shows 100,000 documents, runs a draft on some of them, and tells how far the index of all is', async () => {
-    page = await openLarge(browser);
+    await openLarge(page);
     await page.goTo('#/');
     await page.sees('100,000');
     await page.goTo('#/db/large');
@@ -73,7 +61,7 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
   });
 
   test('renders and requests little of 100,000 documents while the user scrolls, types and looks for conflicts', async () => {
-    page = await openLarge(browser);
+    await openLarge(page);
     const { front } = page;
     const other = [7, 50_000, 99_999].map((n) => ({ _id: idOf(n), _rev: '1-other', n }));
     await page.ask('POST', 'large/_bulk_docs', { docs: other, new_edits: false });
@@ -116,10 +104,9 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
   });
 
   test('lists few of a storm of changes, all after it, and keeps no more than 200', async () => {
-    page = await AdminPage.open(browser);
+    await page.serve();
     await page.ask('PUT', 'busy');
-    await page.logIn();
-    await page.goTo('#/db/busy/changes');
+    await page.showToAdmin('#/db/busy/changes');
     await page.sees('Nothing has been written to this database yet.');
     await page.fill('Id contains', 'note-7');
     await write(page, 'note', 2_000);
@@ -139,15 +126,14 @@ describe.each(chosenEngines())('the administration page of nothing and of very m
   });
 });
 
-async function openLarge(browser: Browser): Promise<AdminPage> {
-  const page = await AdminPage.open(browser);
+async function openLarge(page: AdminPage): Promise<void> {
+  await page.serve();
   await page.ask('PUT', 'large');
   for (let from = 0; from < 100_000; from += 10_000) {
     const docs = Array.from({ length: 10_000 }, (_, index) => ({ _id: idOf(from + index), n: from + index }));
     await page.ask('POST', 'large/_bulk_docs', { docs });
   }
-  await page.logIn();
-  return page;
+  await page.showToAdmin();
 }
 
 function idOf(number: number): string {

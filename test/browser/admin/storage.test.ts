@@ -1,27 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())(
   'storage, security and changes of a database on the administration page in %s',
   (engine) => {
-    let browser: Browser;
-    let page: AdminPage | undefined;
-
-    beforeAll(async () => {
-      browser = await startBrowser(engine);
-    });
-    afterAll(() => browser?.close());
-    afterEach(async ({ task }) => {
-      if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-      await page?.close();
-      page = undefined;
-    });
+    const page = useAdminPage(engine);
 
     /** Chooses a file with that text. */
     async function choose(name: string, text: string): Promise<void> {
-      await page?.until(
+      await page.until(
         `(() => { const input = document.querySelector('input[type=file]'); if (input === null) return false;
         const chosen = new DataTransfer(); chosen.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}));
         input.files = chosen.files; input.dispatchEvent(new Event('change', { bubbles: true })); return true; })()`,
@@ -30,11 +18,10 @@ describe.each(chosenEngines())(
     }
 
     test('imports JSON lines, and names the lines that are refused', async () => {
-      page = await AdminPage.open(browser);
+      await page.serve();
       await page.ask('PUT', 'library');
       await page.ask('PUT', 'library/a', { old: true });
-      await page.logIn();
-      await page.goTo('#/db/library/storage');
+      await page.showToAdmin('#/db/library/storage');
       await choose('three.jsonl', '{"_id":"a"}\n{"_id":"b","n":1}\nnot JSON\n{"_id":"c"}\n');
       await page.press('Review and import');
       await page.sees('3 documents of the file (51 B) are written to library, in requests of at most 500 documents.');
@@ -51,11 +38,10 @@ describe.each(chosenEngines())(
     });
 
     test('imports a JSON list, with ids from a member, over documents that exist', async () => {
-      page = await AdminPage.open(browser);
+      await page.serve();
       await page.ask('PUT', 'library');
       await page.ask('PUT', 'library/NL', { name: 'Holland' });
-      await page.logIn();
-      await page.goTo('#/db/library/storage');
+      await page.showToAdmin('#/db/library/storage');
       await choose('list.json', '[\n  {"code": "NL", "name": "Netherlands"},\n  {"code": "PE", "name": "Peru"}\n]');
       await page.fill('Documents that exist', 'replace');
       await page.fill('Member that becomes the id, where there is no _id', 'code');
@@ -70,10 +56,9 @@ describe.each(chosenEngines())(
     });
 
     test('imports lines of any length', async () => {
-      page = await AdminPage.open(browser);
+      await page.serve();
       await page.ask('PUT', 'library');
-      await page.logIn();
-      await page.goTo('#/db/library/storage');
+      await page.showToAdmin('#/db/library/storage');
       await choose('long.jsonl', `{"_id":"a","text":"${'x'.repeat(100_000)}"}\n{"_id":"b"}\n`);
       await page.press('Review and import');
       await page.press('Import');
@@ -81,11 +66,10 @@ describe.each(chosenEngines())(
     });
 
     test('exports JSON lines, and compacts after showing the request', async () => {
-      page = await AdminPage.open(browser);
+      await page.serve();
       await page.ask('PUT', 'library');
       await page.ask('PUT', 'library/a', { n: 1 });
-      await page.logIn();
-      await page.goTo('#/db/library/storage');
+      await page.showToAdmin('#/db/library/storage');
       await page.press('Export');
       await page.sees('1 document in library.jsonl, 18 B.');
       await page.press('Compact');
@@ -96,10 +80,9 @@ describe.each(chosenEngines())(
     });
 
     test('changes who may read', async () => {
-      page = await AdminPage.open(browser);
+      await page.serve();
       await page.ask('PUT', 'library');
-      await page.logIn();
-      await page.goTo('#/db/library/security');
+      await page.showToAdmin('#/db/library/security');
       await page.sees('Everyone who reaches this server can read and write documents, also without logging in');
       await page.fill('Add to: Users who are members', 'ana');
       await page.press('Add the user to: Users who are members');
@@ -115,10 +98,9 @@ describe.each(chosenEngines())(
     });
 
     test('shows changes as they happen, with what changed', async () => {
-      page = await AdminPage.open(browser);
+      await page.serve();
       await page.ask('PUT', 'library');
-      await page.logIn();
-      await page.goTo('#/db/library/changes');
+      await page.showToAdmin('#/db/library/changes');
       await page.sees('Nothing has been written to this database yet.');
       const { rev } = (await page.ask('PUT', 'library/a', { n: 1 })) as { rev: string };
       await page.sees('a new');

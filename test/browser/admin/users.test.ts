@@ -1,24 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Browser } from '../drivers/browser.ts';
-import { chosenEngines, startBrowser } from '../drivers/start.ts';
-import { AdminPage } from './admin-page.ts';
+import { describe, expect, test } from 'vitest';
+import { chosenEngines } from '../drivers/start.ts';
+import { useAdminPage } from './admin-page.ts';
 
 describe.each(chosenEngines())('accounts on the administration page in %s', (engine) => {
-  let browser: Browser;
-  let page: AdminPage | undefined;
-
-  beforeAll(async () => {
-    browser = await startBrowser(engine);
-  });
-  afterAll(() => browser?.close());
-  afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') console.info(browser.messages.slice(-20).join('\n'));
-    await page?.close();
-    page = undefined;
-  });
+  const page = useAdminPage(engine);
 
   test('creates the first admin, who is then logged in', async () => {
-    page = await AdminPage.open(browser, '#/users', {});
+    await page.open('#/users', {});
     await page.sees('This server has no admin: anyone who reaches it may do anything.');
     await page.fill('Name', 'root');
     await page.fill('Password', 'rootpw');
@@ -34,9 +22,7 @@ describe.each(chosenEngines())('accounts on the administration page in %s', (eng
   });
 
   test('creates a user, changes roles and password, and deletes the user', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/users');
+    await page.openAsAdmin('#/users');
     await page.press('Create the database of users');
     await page.press('Create');
     await page.press('Create user');
@@ -71,9 +57,7 @@ describe.each(chosenEngines())('accounts on the administration page in %s', (eng
   });
 
   test('keeps passwords out of the console', async () => {
-    page = await AdminPage.open(browser);
-    await page.logIn();
-    await page.goTo('#/users');
+    await page.openAsAdmin('#/users');
     await page.press('Create admin');
     await page.fill('Name', 'second');
     await page.fill('Password', 'hush');
@@ -87,7 +71,7 @@ describe.each(chosenEngines())('accounts on the administration page in %s', (eng
   });
 
   test('says to those who are not admins what is missing', async () => {
-    page = await AdminPage.open(browser, '#/users');
+    await page.open('#/users');
     await page.sees('Only admins can see the list of accounts. You are not logged in.');
   });
 });

@@ -70,7 +70,10 @@ class Chromium implements Browser {
   async open(url: string): Promise<Tab> {
     const page = await this.#context.newPage();
     page.on('crash', () => this.messages.push(`crashed: ${page.url()}`));
-    await page.goto(url);
+    await page.goto(url).catch(async (failure: unknown) => {
+      await page.close();
+      throw failure;
+    });
     return new ChromiumTab(page, this.#folder);
   }
 

@@ -55,7 +55,10 @@ class Firefox implements Browser {
     const page = await this.#driver.newPage();
     page.on('console', (message) => this.messages.push(`${message.type()}: ${message.text()}`));
     page.on('pageerror', (error) => this.messages.push(`uncaught: ${String(error)}`));
-    await page.goto(url);
+    await page.goto(url).catch(async (failure: unknown) => {
+      await page.close();
+      throw failure;
+    });
     return new FirefoxTab(page, this.#root, this.#downloads);
   }
 
