@@ -108,7 +108,10 @@ class WebKit implements Browser {
       await this.#driver.switchTo(this.#home);
       const handle = await this.#driver.newTab();
       await this.#driver.switchTo(handle);
-      await goTo(this.#driver, url);
+      await goTo(this.#driver, url).catch(async (failure: unknown) => {
+        await this.#driver.closeWindow();
+        throw failure;
+      });
       return new WebKitTab(this.#driver, handle, this.#root, this.#turns);
     });
   }
