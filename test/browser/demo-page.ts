@@ -5,7 +5,7 @@ import type { Tab } from './drivers/browser.ts';
 /** What a user does in the demo's pages, and what they show. */
 
 /** How long to wait for what certainly happens. */
-const LONGEST_WAIT_MS = 50_000;
+const MAX_WAIT_MS = 50_000;
 
 /** The state of the storage, which has no feed, is asked for only while somebody sees it. */
 export async function bringToSight(tab: Tab): Promise<void> {
@@ -76,7 +76,7 @@ export async function recordMapAndRequests(tab: Tab): Promise<void> {
 
 /** Waits until the element has this text. */
 export async function shows(tab: Tab, selector: string, expected: string): Promise<void> {
-  const deadline = Date.now() + LONGEST_WAIT_MS;
+  const deadline = Date.now() + MAX_WAIT_MS;
   for (;;) {
     const shown = await text(tab, selector);
     if (shown === expected) return;
@@ -136,7 +136,7 @@ export async function navigateTo(tab: Tab, hash: string): Promise<void> {
 
 /** Waits until the condition is true. What it throws meanwhile, for example because an element is not there yet, means that it is not. */
 export async function until(tab: Tab, condition: string): Promise<void> {
-  const deadline = Date.now() + LONGEST_WAIT_MS;
+  const deadline = Date.now() + MAX_WAIT_MS;
   for (;;) {
     const failure = await tab.evaluate(condition).then(
       (met) => (met === true ? undefined : ''),
