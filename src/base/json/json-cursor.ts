@@ -148,6 +148,22 @@ export class JsonCursor {
     yield;
   }
 
+  /** Like `nextMember`, for a value of any length: see `skipValueInSteps`. */
+  *nextMemberInSteps(): CooperativeTask<boolean> {
+    if (this.text.length <= STEP_LENGTH) return this.nextMember();
+    if (!this.nextName()) return false;
+    yield* this.skipValueInSteps();
+    return true;
+  }
+
+  /** Like `nextElement`, for a value of any length: see `skipValueInSteps`. */
+  *nextElementInSteps(): CooperativeTask<boolean> {
+    if (this.text.length <= STEP_LENGTH) return this.nextElement();
+    if (!this.nextElementStart()) return false;
+    yield* this.skipValueInSteps();
+    return true;
+  }
+
   /** Returns the start of the next item of a container, or -1 when `close` ends it. */
   #nextItem(close: number): number {
     const { text } = this;

@@ -1,5 +1,6 @@
 /** Texts in UTF-8: their lengths, without encoding them, and long ones. */
-import { type CooperativeTask, LONG_STEP } from './turn.ts';
+import type { MaybePromise } from './maybe-promise.ts';
+import { type CooperativeTask, LONG_STEP, runCooperatively } from './turn.ts';
 
 /** The most bytes that one unit of a JavaScript string takes. */
 const MAX_UNIT_BYTES = 3;
@@ -48,6 +49,11 @@ export function* utf8LengthInSteps(text: string): CooperativeTask<number> {
     yield;
   }
   return bytes;
+}
+
+/** Like `utf8LengthInSteps`; the length of a short text is returned immediately. */
+export function utf8LengthInTurns(text: string): MaybePromise<number> {
+  return text.length <= STEP_LENGTH ? utf8Length(text) : runCooperatively(utf8LengthInSteps(text));
 }
 
 /**

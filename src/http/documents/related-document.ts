@@ -1,8 +1,8 @@
 /** Documents followed by the content of their attachments, as `multipart/related` (docs/http/attachments.md#multipart-documents). */
 
 import { must } from '../../base/shared/assert.ts';
-import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
-import { utf8Length, utf8LengthInSteps, wholeCharacterPieces } from '../../base/shared/utf8.ts';
+import { type CooperativeTask, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
+import { utf8LengthInSteps, wholeCharacterPieces } from '../../base/shared/utf8.ts';
 import { storedBytes } from '../../database/attachments/outgoing.ts';
 import type { StoredAttachment } from '../../database/documents/contract.ts';
 import { hasAttachments, readAttachments, writeDigest } from '../../database/documents/stored-attachments.ts';
@@ -102,25 +102,36 @@ export async function relatedText(
     for (const { reader } of sent) reader.release();
   };
   try {
-    const entries: string[] = [];
+    const texts: string[] = [];
+    let text = `--${boundary}\r\nContent-Type: application/json\r\n\r\n${own.slice(0, -1)},"_attachments":{`;
     const timeSlice = new TimeSlice();
-    for (const attachment of attachments) {
+    for (const [index, attachment] of attachments.entries()) {
       if (timeSlice.isDue) await timeSlice.rest();
       const isSent = attachment.revpos > known;
       const reader = isSent ? await open(snapshot, attachment) : undefined;
       if (reader !== undefined) sent.push({ reader, head: encoder.encode(partHead(attachment, reader)) });
-      entries.push(`${JSON.stringify(attachment.name)}:${entryOf(attachment, reader)}`);
+      text += `${index === 0 ? '' : ','}${JSON.stringify(attachment.name)}:${entryOf(attachment, reader)}`;
+      if (text.length < PIECE_UNITS) continue;
+      texts.push(text);
+      text = '';
     }
-    const start = `--${boundary}\r\nContent-Type: application/json\r\n\r\n${own.slice(0, -1)},"_attachments":{${entries.join(',')}}`;
+    texts.push(`${text}}`, rest);
     const between = encoder.encode(`\r\n--${boundary}`);
     const last = encoder.encode('--');
-    let length = utf8Length(start) + (await runCooperatively(utf8LengthInSteps(rest))) + between.length + last.length;
+    let length = (await runCooperatively(lengthOf(texts))) + between.length + last.length;
     for (const { head, reader } of sent) length += head.length + reader.stored.storedLength + between.length;
-    return { boundary, length, chunks: chunksOf([start, rest], between, last, sent), release };
+    return { boundary, length, chunks: chunksOf(texts, between, last, sent), release };
   } catch (failure) {
     release();
     throw failure;
   }
+}
+
+/** Returns the number of bytes of all texts. */
+function* lengthOf(texts: readonly string[]): CooperativeTask<number> {
+  let bytes = 0;
+  for (const text of texts) bytes += yield* utf8LengthInSteps(text);
+  return bytes;
 }
 
 async function open(snapshot: Snapshot, attachment: StoredAttachment): Promise<AttachmentReader> {

@@ -2,7 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { fileNameOf, type IncomingPart } from '../../base/shared/multipart-reader.ts';
-import { runCooperatively } from '../../base/shared/turn.ts';
+import { eachInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import { type StoredUpload, takeIn } from '../../database/attachments/intake.ts';
 import { Intakes } from '../../database/attachments/intakes.ts';
 import type { IncomingAttachment, IncomingDocument } from '../../database/documents/contract.ts';
@@ -18,8 +18,8 @@ export interface RelatedRequest {
   readonly document: IncomingDocument;
   /** The attachments that followed, by name. */
   readonly followed: ReadonlyMap<string, StoredUpload>;
-  /** To be called when the write has been decided. */
-  discard(): void;
+  /** To be called when the write has been decided. Resolves when all is discarded. */
+  discard(): Promise<void>;
 }
 
 /**
@@ -33,19 +33,17 @@ export async function receiveRelated(context: Context, database: Database): Prom
     const first = await parts.next();
     const document = await readFirst(context, first.done === true ? undefined : first.value);
     const following = document.attachments.filter(({ source }) => source === 'follows');
-    const awaited = new Map(following.map((one) => [one.name, one]));
+    const awaited = new Awaited(following);
     for await (const part of parts) {
-      const entry = takeEntry(awaited, fileNameOf(part.headers['content-disposition']));
+      const entry = awaited.take(fileNameOf(part.headers['content-disposition']));
       if (entry === undefined) continue;
       await holdAttachments(context, intakes.count, 1);
       await intakes.add(entry.name, part.chunks, (chunks) => takePart(context, database, entry, { ...part, chunks }));
     }
-    const [missing] = awaited.keys();
-    if (missing !== undefined) throw didNotCome(missing);
+    const { next } = awaited;
+    if (next !== undefined) throw didNotCome(next.name);
     const followed = await intakes.settle();
-    const discard = () => {
-      for (const taken of followed.values()) taken.discard();
-    };
+    const discard = async () => runCooperatively(eachInSteps(followed.values(), (taken) => taken.discard()));
     return { document, followed, discard };
   } catch (failure) {
     await intakes.discard();
@@ -62,15 +60,33 @@ async function readFirst(context: Context, part: IncomingPart | undefined): Prom
   return runCooperatively(readDocumentInSteps(text));
 }
 
-/** Takes the entry that a part belongs to: by its file name, else the next in the order of the document. */
-function takeEntry(
-  awaited: Map<string, IncomingAttachment>,
-  fileName: string | undefined,
-): IncomingAttachment | undefined {
-  const [next] = awaited.values();
-  const entry = awaited.get(fileName ?? '') ?? next;
-  if (entry !== undefined) awaited.delete(entry.name);
-  return entry;
+/** The attachments that a document announces and that have not come yet. */
+class Awaited {
+  readonly #inOrder: readonly IncomingAttachment[];
+  readonly #byName: Map<string, IncomingAttachment>;
+  /** All before this position have come. */
+  #from = 0;
+
+  constructor(inOrder: readonly IncomingAttachment[]) {
+    this.#inOrder = inOrder;
+    this.#byName = new Map(inOrder.map((one) => [one.name, one]));
+  }
+
+  /** The next in the order of the document. */
+  get next(): IncomingAttachment | undefined {
+    for (;;) {
+      const next = this.#inOrder[this.#from];
+      if (next === undefined || this.#byName.has(next.name)) return next;
+      this.#from++;
+    }
+  }
+
+  /** Takes the entry that a part belongs to: by its file name, else the next. */
+  take(fileName: string | undefined): IncomingAttachment | undefined {
+    const entry = this.#byName.get(fileName ?? '') ?? this.next;
+    if (entry !== undefined) this.#byName.delete(entry.name);
+    return entry;
+  }
 }
 
 function takePart(

@@ -52,7 +52,7 @@ function putRelated(context: Context, database: string, id: DocId): MaybePromise
       const write = { ...incomingWrite(context, id, document, newEdits), followed };
       return writtenAnswer(context, database, await writeOne(context, open, write, writeOptions(context, newEdits)));
     } finally {
-      discard();
+      await discard();
     }
   });
 }

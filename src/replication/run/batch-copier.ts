@@ -1,6 +1,6 @@
 /** Copies a batch of changes: asks the target what it lacks, reads that from the source, and writes it while more arrives. */
 import { type CooperativeTask, runCooperatively } from '../../base/shared/turn.ts';
-import { utf8Length } from '../../base/shared/utf8.ts';
+import { utf8LengthInTurns } from '../../base/shared/utf8.ts';
 import type { RefusedDocument } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { MemoryShare } from '../peer-memory.ts';
@@ -130,7 +130,8 @@ export class BatchCopier {
     if (found.type === 'not chosen') return;
     const { stubs, wanted } = found;
     const document = await runCooperatively(withPlainStubs(found.document, stubs));
-    const bytes = utf8Length(document.text);
+    const measuring = utf8LengthInTurns(document.text);
+    const bytes = typeof measuring === 'number' ? measuring : await measuring;
     const wait = held.hold(bytes);
     if (wait !== undefined) await wait;
     if (stubs?.some(({ isMissing }) => isMissing) === true) {

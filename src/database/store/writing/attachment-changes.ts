@@ -94,11 +94,11 @@ export class AttachmentChanges {
   }
 
   /** The uploads whose bytes the group keeps. */
-  get adopted(): readonly FinishedUpload[] {
+  *adopted(): CooperativeTask<readonly FinishedUpload[]> {
     const kept: FinishedUpload[] = [];
-    for (const [digest, upload] of this.#adopted) {
+    yield* eachInSteps(this.#adopted, ([digest, upload]) => {
       if ((this.#working.get(digest)?.references ?? 0) > 0) kept.push(upload);
-    }
+    });
     return kept;
   }
 
@@ -113,13 +113,13 @@ export class AttachmentChanges {
   }
 
   /** The bytes that a journal record must contain: the adopted ones, and, without pages, existing ones that were found to be gzip. */
-  get recorded(): readonly StoredBytes[] {
+  *recorded(): CooperativeTask<readonly StoredBytes[]> {
     const recorded: StoredBytes[] = [];
-    for (const [digest, { stored, isFoundEncoded, references }] of this.#working) {
-      if (stored === undefined || references <= 0) continue;
+    yield* eachInSteps(this.#working, ([digest, { stored, isFoundEncoded, references }]) => {
+      if (stored === undefined || references <= 0) return;
       if (this.#adopted.has(digest)) recorded.push(stored);
       else if (isFoundEncoded) recorded.push({ ...stored, pages: [] });
-    }
+    });
     return recorded;
   }
 

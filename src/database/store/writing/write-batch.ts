@@ -7,7 +7,7 @@ import type { Page } from '../../../storage/page-store.ts';
 import type { DocId, RevId, RevisionPath } from '../../documents/contract.ts';
 import { EMPTY_BODY, EMPTY_LOCATION } from '../bodies/body-location.ts';
 import type { BodyStore, TextArena } from '../bodies/body-store.ts';
-import type { BodyLocation } from '../contract.ts';
+import type { BodyLocation, FinishedUpload } from '../contract.ts';
 import { digestsIn } from '../state/attachments-tree.ts';
 import { decodeEntryInSteps } from '../state/entry.ts';
 import type { State } from '../state/state.ts';
@@ -68,6 +68,7 @@ export class WriteBatch {
   readonly #purges: PurgeChange[] = [];
   readonly #released: BodyLocation[] = [];
   readonly attachments = new AttachmentChanges();
+  #adopted: readonly FinishedUpload[] = [];
   /** Documents that have a revision with attachments. */
   readonly #attached = new Set<WorkingDocument>();
   /** The number of revisions of a path that are kept. Changes only while a journal is replayed. */
@@ -213,6 +214,11 @@ export class WriteBatch {
     if (this.updateSeq === updateSeqBefore) this.updateSeq++;
   }
 
+  /** The uploads whose bytes the group keeps; known after `place`. */
+  get adopted(): readonly FinishedUpload[] {
+    return this.#adopted;
+  }
+
   get isUnchanged(): boolean {
     return this.#revisions.length === 0 && this.#changedLocals.size === 0 && this.#purges.length === 0;
   }
@@ -258,13 +264,13 @@ export class WriteBatch {
       return { id, seq, start, ids, deleted, isFirst, body: place, attachments };
     };
     const revisions = yield* mapInSteps(this.#revisions, placed);
-    const { adopted } = this.attachments;
+    this.#adopted = yield* this.attachments.adopted();
     const entry: JournalEntry = {
       revisions,
       locals: [...this.#changedLocals.values()],
       purges: this.#purges,
-      attachments: this.attachments.recorded,
-      pages: [...pages.map((page) => page.number), ...adopted.flatMap((upload) => upload.pages)],
+      attachments: yield* this.attachments.recorded(),
+      pages: [...pages.map((page) => page.number), ...this.#adopted.flatMap((upload) => upload.pages)],
       updateSeq: this.updateSeq,
     };
     return { entry, pages };

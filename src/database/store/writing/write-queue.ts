@@ -325,7 +325,7 @@ export class WriteQueue {
         return NONE;
       }
       state.noteCommit(record.text.length, pages.length);
-      for (const upload of batch.attachments.adopted) detached.adopted(upload.pages);
+      for (const upload of batch.adopted) detached.adopted(upload.pages);
       state.publish(
         made.value,
         batch.attachments.freed().flatMap((freed) => detached.remove(freed)),

@@ -2,6 +2,7 @@
 import { OPEN_BRACE, OPEN_BRACKET } from '../../../base/json/characters.ts';
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { isObject, ownMember } from '../../../base/json/objects.ts';
+import { type CooperativeTask, runCooperatively } from '../../../base/shared/turn.ts';
 import type { Answer } from '../client/answer.ts';
 import { AttemptFailure } from '../client/attempt-failure.ts';
 import type { PeerClient } from '../client/peer-client.ts';
@@ -89,7 +90,8 @@ function bodyOf(asked: AskedById, { attachments }: ReadOptions): string {
  */
 async function readResults(answer: Answer, asked: AskedById, options: ReadOptions): Promise<void> {
   const takeElement = async (element: string) => {
-    const { id, results } = readElement(element);
+    const reading = runCooperatively(readElement(element));
+    const { id, results } = reading instanceof Promise ? await reading : reading;
     const one = asked.get(id);
     if (one === undefined) return;
     for (const result of results) await one.take(() => toFound(result, one, options));
@@ -118,18 +120,18 @@ interface Element {
 const NOTHING: Element = { id: '', results: [] };
 
 /** `{"id":…,"docs":[{"ok":…} | {"error":…}…]}`. An element of another form settles nothing. */
-function readElement(text: string): Element {
+function* readElement(text: string): CooperativeTask<Element> {
   try {
     const results: Result[] = [];
     let id = '';
     const members = new JsonCursor(text);
     members.enter();
-    while (members.nextMember()) {
+    while (yield* members.nextMemberInSteps()) {
       if (members.name === 'id') id = String(JSON.parse(members.valueText));
       if (members.name !== 'docs' || text.charCodeAt(members.valueStart) !== OPEN_BRACKET) continue;
       const docs = new JsonCursor(text, members.valueStart);
       docs.enter();
-      while (docs.nextElement()) results.push(...readResult(text, docs.valueStart));
+      while (yield* docs.nextElementInSteps()) results.push(...(yield* readResult(text, docs.valueStart)));
     }
     return { id, results };
   } catch (failure) {
@@ -138,11 +140,11 @@ function readElement(text: string): Element {
   }
 }
 
-function readResult(text: string, start: number): readonly Result[] {
+function* readResult(text: string, start: number): CooperativeTask<readonly Result[]> {
   if (text.charCodeAt(start) !== OPEN_BRACE) return [];
   const cursor = new JsonCursor(text, start);
   cursor.enter();
-  while (cursor.nextMember()) {
+  while (yield* cursor.nextMemberInSteps()) {
     if (cursor.name === 'ok') return [{ text: cursor.valueText }];
     if (cursor.name === 'error') return [{ error: readError(JSON.parse(cursor.valueText)) }];
   }
@@ -159,8 +161,12 @@ function readError(value: unknown) {
 }
 
 /** Undefined if the result does not settle a wanted revision. */
-function toFound(result: Result, asked: Settled, { attachments }: ReadOptions): FoundDocument | undefined {
-  if (result.error === undefined) return foundDocument(result.text, asked, attachments);
+function* toFound(
+  result: Result,
+  asked: Settled,
+  { attachments }: ReadOptions,
+): CooperativeTask<FoundDocument | undefined> {
+  if (result.error === undefined) return yield* foundDocument(result.text, asked, attachments);
   const { rev, error, reason } = result.error;
   if (error !== 'not_found' || !asked.revs.has(rev)) return undefined;
   return refusedDocument(asked.wanted.id, rev, error, reason);

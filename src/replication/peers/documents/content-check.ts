@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { fromBase64 } from '../../../base/shared/bytes.ts';
-import { runCooperatively } from '../../../base/shared/turn.ts';
+import { runCooperatively, TimeSlice } from '../../../base/shared/turn.ts';
 import { beginMd5, loadMd5InSteps } from '../../../database/documents/md5.ts';
 import { readDigest } from '../../../database/documents/stored-attachments.ts';
 import { ReplicationError } from '../../failure.ts';
@@ -57,7 +57,11 @@ const OTHER_DIGEST = 'has content that does not match its digest';
 
 /** Fails with `ContentMismatch` if the inline content of a document does not match the stubs. */
 export async function checkInline(attachments: JsonObject, stubs: readonly Stub[]): Promise<void> {
-  for (const stub of stubs) await checkEntry(stub, ownMember(attachments, stub.name));
+  const timeSlice = new TimeSlice();
+  for (const stub of stubs) {
+    if (timeSlice.isDue) await timeSlice.rest();
+    await checkEntry(stub, ownMember(attachments, stub.name));
+  }
   const known = new Set(stubs.map(({ name }) => name));
   const added = Object.keys(attachments).find((name) => !known.has(name));
   if (added !== undefined) throw contentMismatch(added, 'was not there before in the same revision');

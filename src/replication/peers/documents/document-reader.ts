@@ -4,6 +4,7 @@
  */
 
 import { JsonCursor } from '../../../base/json/json-cursor.ts';
+import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import { ReplicationError } from '../../failure.ts';
 import type { Answer } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
@@ -121,11 +122,15 @@ async function readList(answer: Answer, settled: Settled, options: ReadOptions):
 }
 
 /** `{"ok":…}` or `{"missing":rev}` */
-function readElement(text: string, asked: Settled, { attachments }: ReadOptions): FoundDocument | undefined {
+function* readElement(
+  text: string,
+  asked: Settled,
+  { attachments }: ReadOptions,
+): CooperativeTask<FoundDocument | undefined> {
   const cursor = new JsonCursor(text);
   cursor.enter();
-  while (cursor.nextMember()) {
-    if (cursor.name === 'ok') return foundDocument(cursor.valueText, asked, attachments);
+  while (yield* cursor.nextMemberInSteps()) {
+    if (cursor.name === 'ok') return yield* foundDocument(cursor.valueText, asked, attachments);
     if (cursor.name !== 'missing') continue;
     const rev: unknown = JSON.parse(cursor.valueText);
     const isWanted = typeof rev === 'string' && asked.revs.has(rev);

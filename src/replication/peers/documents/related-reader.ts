@@ -204,12 +204,12 @@ function* followingIn(
   { document, stubs }: AttachedDocument,
 ): CooperativeTask<readonly Following[] | undefined> {
   try {
-    const { id, rev, attachments = {} } = readDocumentText(text);
+    const { id, rev, attachments = {} } = yield* readDocumentText(text);
     if (id !== document.id || rev !== document.rev) return undefined;
     yield;
     const known = new Map(stubs.map((stub) => [stub.name, stub]));
     const following: Following[] = [];
-    for (const [index, name] of attachmentNames(text).entries()) {
+    for (const [index, name] of (yield* attachmentNames(text)).entries()) {
       if (index % PER_STEP === 0) yield;
       const entry = ownMember(attachments, name);
       if (!isObject(entry) || entry['follows'] !== true) continue;

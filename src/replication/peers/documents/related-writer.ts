@@ -6,6 +6,7 @@ import { JsonCursor } from '../../../base/json/json-cursor.ts';
 import { KeptMembers } from '../../../base/json/kept-members.ts';
 import { type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { type CooperativeTask, joinInSteps } from '../../../base/shared/turn.ts';
+import { wholeCharacterPieces } from '../../../base/shared/utf8.ts';
 import { SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText, RelatedBody, RelatedRefusal, Stub } from '../contract.ts';
@@ -20,6 +21,9 @@ export interface Following {
   /** Its digest is known to be for the bytes as sent. */
   readonly hasDigest: boolean;
 }
+
+/** UTF-16 units of a document's text that are encoded at a time, when they are read. */
+const PIECE_UNITS = 131_072;
 
 export function relatedType(boundary: string): string {
   return `multipart/related; boundary="${boundary}"`;
@@ -36,7 +40,8 @@ export async function* relatedBody(
   contentOf: (one: Following) => AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, void, void> {
   const encoder = new TextEncoder();
-  yield encoder.encode(`--${boundary}\r\nContent-Type: application/json\r\n\r\n${text}\r\n--${boundary}`);
+  const first = `--${boundary}\r\nContent-Type: application/json\r\n\r\n${text}\r\n--${boundary}`;
+  for (const piece of wholeCharacterPieces(first, PIECE_UNITS)) yield encoder.encode(piece);
   for (const one of following) {
     yield encoder.encode(`\r\n${partHead(one)}\r\n\r\n`);
     yield* contentOf(one);
@@ -63,7 +68,7 @@ export function* withFollowing(
   cursor.enter();
   const members = new KeptMembers(text);
   members.begin(cursor.position - 1);
-  while (cursor.nextMember()) {
+  while (yield* cursor.nextMemberInSteps()) {
     if (cursor.name === '_attachments') members.leaveOut();
     else members.keep(cursor.keyStart, cursor.valueEnd);
   }

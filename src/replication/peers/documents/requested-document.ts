@@ -2,6 +2,7 @@
 
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import { hasLoneSurrogate } from '../../../base/json/portable-values.ts';
+import { type CooperativeTask, mapInSteps, runCooperatively } from '../../../base/shared/turn.ts';
 import type { FoundDocument, Stub, WantedDocument } from '../contract.ts';
 import { ContentMismatch, checkInline } from './content-check.ts';
 import { descendsFrom, generationOf, type ReadDocument, readDocumentText, revisionsAmong } from './document-text.ts';
@@ -39,7 +40,7 @@ export class Settled {
   }
 
   /** `read` returns undefined if nothing is settled, and throws `SyntaxError` if it was not requested: neither settles anything. */
-  async take(read: () => FoundDocument | undefined): Promise<void> {
+  async take(read: () => CooperativeTask<FoundDocument | undefined>): Promise<void> {
     const found = await this.#checked(read);
     if (found === undefined || (found.type === 'refused' && !found.settles.some((one) => this.#open.has(one)))) return;
     const rev = found.type === 'document' ? found.document.rev : undefined;
@@ -48,11 +49,13 @@ export class Settled {
     for (const one of found.settles) this.#open.delete(one);
   }
 
-  async #checked(read: () => FoundDocument | undefined): Promise<FoundDocument | undefined> {
+  async #checked(read: () => CooperativeTask<FoundDocument | undefined>): Promise<FoundDocument | undefined> {
     try {
-      const found = read();
+      const reading = runCooperatively(read());
+      const found = reading instanceof Promise ? await reading : reading;
       if (found?.type === 'document' && this.#hasContentToCheck(found.document.rev)) {
-        await checkInline(readDocumentText(found.document.text).attachments ?? {}, this.wanted.stubs ?? []);
+        const { attachments = {} } = await runCooperatively(readDocumentText(found.document.text));
+        await checkInline(attachments, this.wanted.stubs ?? []);
       }
       return found;
     } catch (failure) {
@@ -72,11 +75,11 @@ export class Settled {
  * Returns the attachments of a document that arrived without their content, with those that the target lacks marked. Undefined if it has none. `since`: revisions that the target has. Throws `SyntaxError` if an entry is malformed: the
  * content is checked against it.
  */
-function readStubs(document: ReadDocument, since: readonly string[]): readonly Stub[] | undefined {
+function* readStubs(document: ReadDocument, since: readonly string[]): CooperativeTask<readonly Stub[] | undefined> {
   const entries = Object.entries(document.attachments ?? {});
   if (entries.length === 0) return undefined;
   const known = Math.max(0, ...since.filter((rev) => descendsFrom(document, rev)).map(generationOf));
-  return entries.map(([name, entry]) => readStub(name, entry, known));
+  return yield* mapInSteps(entries, ([name, entry]) => readStub(name, entry, known));
 }
 
 function readStub(name: string, entry: unknown, known: number): Stub {
@@ -122,13 +125,17 @@ interface Asked {
  * Checks a document in a peer's response against the request. Throws `SyntaxError`, which says why, if it is another document, a
  * revision that was not requested and descends from none that was, or not a document that a replicator can use.
  */
-export function foundDocument(text: string, { wanted, revs }: Asked, hasContent: boolean): FoundDocument {
-  const document = readDocumentText(text);
+export function* foundDocument(
+  text: string,
+  { wanted, revs }: Asked,
+  hasContent: boolean,
+): CooperativeTask<FoundDocument> {
+  const document = yield* readDocumentText(text);
   const { id, rev } = document;
   if (id !== wanted.id) throw new SyntaxError(`it is the document ${JSON.stringify(id)}`);
   const settles = revisionsAmong(document, revs);
   if (settles.length === 0) throw new SyntaxError(`it is revision ${rev}, which descends from no requested revision`);
-  const stubs = hasContent ? undefined : readStubs(document, wanted.since);
+  const stubs = hasContent ? undefined : yield* readStubs(document, wanted.since);
   return { type: 'document', document: { id, rev, text }, wanted, settles, stubs };
 }
 
