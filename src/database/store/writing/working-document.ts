@@ -128,7 +128,22 @@ export function branchingParent(document: WorkingDocument, rev: RevId | undefine
   return node === undefined ? { rev, generation, hash } : asParent(node);
 }
 
-export function conflict(write: DocumentWrite): WriteOutcome {
-  const error = new DatabaseError('conflict', 'Document update conflict.');
-  return { ok: false, id: write.id, rev: write.rev, error };
+export function conflict({ id, rev }: DocumentWrite): WriteOutcome {
+  return new Conflict(id, rev);
+}
+
+/** Creates its error when it is asked for it: an error takes a kilobyte, and a thousand requests may have a million such writes. */
+class Conflict {
+  readonly ok = false;
+  readonly id: DocId;
+  readonly rev: RevId | undefined;
+
+  constructor(id: DocId, rev: RevId | undefined) {
+    this.id = id;
+    this.rev = rev;
+  }
+
+  get error(): DatabaseError {
+    return new DatabaseError('conflict', 'Document update conflict.');
+  }
 }
