@@ -1,4 +1,5 @@
 /** Stores the attachments of one request: while small ones are being written to the file, the next one is read. */
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { StoredUpload } from './intake.ts';
 
 /** Uploads in progress at once: each waits for a commit, which many can share. */
@@ -38,7 +39,12 @@ export class Intakes<K> {
   /** Returns the uploads that were added, when all are stored. Fails if one failed. */
   async settle(): Promise<Map<K, StoredUpload>> {
     const settled = new Map<K, StoredUpload>();
-    for (const [key, taken] of this.#all) settled.set(key, await taken);
+    const timeSlice = new TimeSlice();
+    for (const [key, taken] of this.#all) {
+      // Most of them are stored already: waiting for these alone lets no other task run.
+      if (timeSlice.isDue) await timeSlice.rest();
+      settled.set(key, await taken);
+    }
     return settled;
   }
 

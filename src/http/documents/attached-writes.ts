@@ -115,7 +115,9 @@ async function takeInline(
   taken: StoredUpload[],
 ): Promise<readonly (StoredUpload | undefined)[]> {
   const all: (StoredUpload | undefined)[] = [];
+  const timeSlice = new TimeSlice();
   for (const group of groupsOf(incoming)) {
+    if (timeSlice.isDue) await timeSlice.rest();
     await holdAttachments(context, taken.length, group.filter(({ source }) => typeof source !== 'string').length);
     const outcomes = await Promise.allSettled(group.map((one) => takeOne(context, database, one)));
     for (const outcome of outcomes) if (outcome.status === 'fulfilled' && outcome.value) taken.push(outcome.value);

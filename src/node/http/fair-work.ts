@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { heldMs, nextTurn } from '../../base/shared/turn.ts';
 
 /** Waiting items: the owners take turns, and those of one owner keep their order. */
-class TurnQueue<T> {
+export class TurnQueue<T> {
   /** By owner; the next one to be served is first. */
   readonly #waiting = new Map<string, T[]>();
 
@@ -96,6 +96,16 @@ export class FairWork {
 /** Requests that arrive in a turn of the thread begin in it until it has lasted this many milliseconds; the others wait for later turns. */
 const FULL_TURN_MS = 10;
 
+/** Returns whether the turn has no room for another request, or for the response to one. */
+export function isFullTurn(): boolean {
+  return heldMs() >= FULL_TURN_MS;
+}
+
+/** Resolves in the same turn of the event loop, when all promises that others wait for, and that are settled, have been handled. */
+export function promisesHandled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
 /** Begins requests in turns, so that a thousand that arrive at once don't hold the thread. Among those that wait, addresses take turns. */
 export class Entrance {
   /** By address. */
@@ -104,7 +114,7 @@ export class Entrance {
 
   /** Calls `begin` at once, or in a later turn unless the connection has ended by then. */
   enter(socket: Socket, begin: () => void): void {
-    if (this.#waiting.isEmpty && heldMs() < FULL_TURN_MS) {
+    if (this.#waiting.isEmpty && !isFullTurn()) {
       begin();
       return;
     }
@@ -118,8 +128,11 @@ export class Entrance {
     this.#isServing = true;
     while (!this.#waiting.isEmpty) {
       await nextTurn();
-      do this.#waiting.take()?.();
-      while (!this.#waiting.isEmpty && heldMs() < FULL_TURN_MS);
+      do {
+        this.#waiting.take()?.();
+        // Most of the work for a request is done by promises.
+        await promisesHandled();
+      } while (!this.#waiting.isEmpty && !isFullTurn());
     }
     this.#isServing = false;
   }

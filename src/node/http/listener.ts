@@ -6,31 +6,57 @@ import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { assert } from '../../base/shared/assert.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/message.ts';
-import { isThreadWanted, roomInTurn } from '../../base/shared/turn.ts';
+import { isThreadWanted, nextTurn, roomInTurn } from '../../base/shared/turn.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { BodyRules } from './body-rules.ts';
+import { isFullTurn, promisesHandled, TurnQueue } from './fair-work.ts';
 import { readBody, toPlainHeaders } from './request-body.ts';
 import { returnWhenSent, toResponse } from './response.ts';
+
+/** More responses than this are not sent together. */
+const SENT_TOGETHER = 32;
 
 /**
  * Sends responses that are ready in the same turn of the event loop together, at the end of the turn. Sent one by one, each
  * would wake its client process, which would sleep again before the next one arrives: for both sides that costs more than a
  * small request does. A single response is not delayed, because the turn ends when there is no other input. If long work waits for its
  * turn, which it may get at the end of this one, responses don't wait: otherwise each would be sent after a step of that work.
+ * Sending hundreds would hold the thread for long: beyond the first ones, they are sent until the turn is full, and the others in later
+ * turns. Among those that wait, addresses take turns.
  */
 export class AnswerBatch {
   #turnEnd: Promise<void> | undefined;
+  /** The number of responses that wait for the end of this turn. */
+  #count = 0;
+  /** The further ones, by address. */
+  readonly #late = new TurnQueue<() => void>();
+  #isSendingLate = false;
 
-  /** When the responses of this turn are sent: a promise for the turn's end, or undefined for at once. */
-  turnEnd(): Promise<void> | undefined {
+  /** When a response to that address is sent: a promise for the turn's end, or for a later one; undefined for at once. */
+  turnEnd(address: string): Promise<void> | undefined {
     if (isThreadWanted()) return undefined;
     this.#turnEnd ??= new Promise((resolve) => {
       setImmediate(() => {
         this.#turnEnd = undefined;
+        this.#count = 0;
         resolve();
+        if (!this.#late.isEmpty && !this.#isSendingLate) void this.#sendLate();
       });
     });
-    return this.#turnEnd;
+    this.#count += 1;
+    if (this.#count <= SENT_TOGETHER) return this.#turnEnd;
+    return new Promise((resolve) => this.#late.add(address, resolve));
+  }
+
+  async #sendLate(): Promise<void> {
+    this.#isSendingLate = true;
+    while (!this.#late.isEmpty) {
+      // What sends the former ones holds the thread, too.
+      await promisesHandled();
+      if (isFullTurn()) await nextTurn();
+      this.#late.take()?.();
+    }
+    this.#isSendingLate = false;
   }
 }
 
@@ -87,7 +113,7 @@ export function createListener(
       if (response.held !== undefined) returnWhenSent(response.held, response.body, outgoing);
       // The core has it, unless another one answered before.
       else if (response.body === null || typeof response.body === 'string') lease?.release();
-      await batch.turnEnd();
+      await batch.turnEnd(plain.peer ?? '');
       return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
     } catch (error) {
       lease?.release();

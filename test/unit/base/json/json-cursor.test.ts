@@ -22,7 +22,39 @@ function elementsOf(text: string): [elements: string[], rest: string] {
   return [elements, text.slice(cursor.position)];
 }
 
+/** The texts of the members' or elements' values, and how often the walk over them yields. */
+function valuesInSteps(text: string): [values: string[], steps: number] {
+  const cursor = new JsonCursor(text);
+  const values: string[] = [];
+  let steps = 0;
+  const next = () => {
+    const walk = text.startsWith('{') ? cursor.nextMemberInSteps() : cursor.nextElementInSteps();
+    for (;;) {
+      const { done, value } = walk.next();
+      if (done === true) return value;
+      steps++;
+    }
+  };
+  cursor.enter();
+  while (next()) values.push(cursor.valueText);
+  return [values, steps];
+}
+
 describe('a cursor', () => {
+  test('goes over long values, and over many short ones, in steps', () => {
+    const list = `[${'1,'.repeat(150_000)}1]`;
+    expect(valuesInSteps(`{"a":${list},"b":2}`)).toEqual([[list, '2'], 4]);
+    expect(valuesInSteps(`[${list},${list}]`)).toEqual([[list, list], 9]);
+    const [values, steps] = valuesInSteps(list);
+    expect([values.length, steps]).toEqual([150_001, 4]);
+  });
+
+  test('goes over short texts in one step', () => {
+    expect(valuesInSteps('{"a":[1],"b":{}}')).toEqual([['[1]', '{}'], 0]);
+    expect(valuesInSteps('[1,[2]]')).toEqual([['1', '[2]'], 0]);
+    expect(valuesInSteps('{}')).toEqual([[], 0]);
+  });
+
   test('finds the members of an object', () => {
     expect(membersOf('{"a":1,"b":"x","c":{"d":[]},"e":[{}],"f":null}!')).toEqual([
       [

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { atOnce } from '../../../../src/base/shared/turn.ts';
-import { encodeInSteps, fitsUtf8, utf8Length } from '../../../../src/base/shared/utf8.ts';
+import { atOnce, nextTurn } from '../../../../src/base/shared/turn.ts';
+import { encodeInSteps, fitsUtf8, utf8Length, utf8LengthInTurns } from '../../../../src/base/shared/utf8.ts';
 
 test.each(['', 'plain', 'é', 'ß€', '€uro', '😀', 'a😀é€\u0000'])(
   'the UTF-8 length of %j is that of its bytes',
@@ -32,4 +32,18 @@ test('a text in pieces is encoded like the whole', () => {
 test('a long ASCII text is not copied when it is encoded', () => {
   const bytes = atOnce(encodeInSteps('x'.repeat(2_000_000)));
   expect(bytes.buffer.byteLength).toBe(2_000_000);
+});
+
+test('the length of a short text is known at once, and that of a long one after turns of others', async () => {
+  expect(utf8LengthInTurns('é'.repeat(200_000))).toBe(400_000);
+  const length = utf8LengthInTurns('é'.repeat(2_000_000));
+  expect(length).toBeInstanceOf(Promise);
+  let isOver = false;
+  void Promise.resolve(length).then(() => {
+    isOver = true;
+  });
+  for (let hop = 0; hop < 1_000; hop++) await undefined;
+  expect(isOver).toBe(false);
+  await nextTurn();
+  expect(await length).toBe(4_000_000);
 });

@@ -125,6 +125,29 @@ describe('the entrance', () => {
     expect(Math.max(...requests.held)).toBe(8);
   });
 
+  test('what promises do for a request counts before the next one begins', async () => {
+    await stopClock();
+    const entrance = new Entrance();
+    const held: number[] = [];
+    const begun: number[] = [];
+    for (let n = 1; n <= 8; n += 1) {
+      entrance.enter(from('10.0.0.1'), () => {
+        held.push(heldMs());
+        begun.push(n);
+        // The first ones fill the turn; the work for the others is done after some promises.
+        if (n <= 3) now += 4;
+        else
+          void (async () => {
+            for (let hop = 0; hop < 20; hop += 1) await undefined;
+            now += 4;
+          })();
+      });
+    }
+    while (begun.length < 8) await nextTurn();
+    expect(begun).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    expect(Math.max(...held)).toBe(8);
+  });
+
   test("a request whose connection has ended while it waited doesn't begin", async () => {
     await stopClock();
     const requests = new Requests();
