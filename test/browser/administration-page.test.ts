@@ -5,7 +5,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type PageInTab, pageInTab } from './admin/page-in-tab.ts';
 import { type AppFolder, createApp } from './app-builds.ts';
 import { useBrowserSession } from './browser-session.ts';
-import { until } from './demo-page.ts';
+import { keepsOtherPages, until } from './demo-page.ts';
 import { useDemo } from './demo-session.ts';
 import type { Browser, Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
@@ -264,7 +264,7 @@ describe.each(chosenEngines().filter((engine) => engine !== 'webkit'))('the demo
   test('has the administration page also if it is opened for the first time without a network', async () => {
     await demo.serve();
     const tab = await demo.open('#/countries');
-    await until(tab, 'navigator.serviceWorker.controller !== null');
+    await keepsOtherPages(tab);
     await demo.stopServer();
     const page = pageInTab(await demo.browser.open(new URL('/db/_utils/', demo.url).href));
     opened.push(page.tab);

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { must } from '../../src/base/shared/assert.ts';
 import { pause } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -146,6 +148,19 @@ export async function until(tab: Tab, condition: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`the demo never came to this: ${condition}${failure}`);
     await pause(50);
   }
+}
+
+/** Waits until the documentation and the administration page are kept for use without a network, which begins when the demo has rested. */
+export async function keepsOtherPages(tab: Tab): Promise<void> {
+  const worker = readFileSync(join(import.meta.dirname, '../../dist/demo/sw.js'), 'utf8');
+  const files = [...new Set(worker.match(/\/(docs|settee-utils\/assets)\/[\w./-]+/g))].filter(
+    (file) => !file.endsWith('/'),
+  );
+  if (files.length < 20) throw new Error(`the service worker names ${files.length} files of other pages`);
+  await until(
+    tab,
+    `Promise.all(${JSON.stringify(files)}.map((file) => caches.match(file))).then((found) => found.every((one) => one !== undefined))`,
+  );
 }
 
 /**

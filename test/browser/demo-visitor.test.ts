@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { demoPolicy } from '../../src/node/server/demo.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
@@ -9,6 +7,7 @@ import {
   dropPhoto,
   edit,
   isLitAt,
+  keepsOtherPages,
   navigateTo,
   openPhone,
   recordCounts,
@@ -223,14 +222,7 @@ function waysOn(demo: Demo): void {
     await tab.evaluate('document.body.dispatchEvent(new PointerEvent("pointerdown", { bubbles: true }))');
     expect(await tab.evaluate('document.querySelector(".menu").open')).toBe(false);
     // With a service worker, and without the server, once their files are kept.
-    const worker = readFileSync(join(import.meta.dirname, '../../dist/demo/sw.js'), 'utf8');
-    const files = new Set(worker.match(/\/settee-utils\/assets\/[\w.-]+/g));
-    expect(files.size).toBeGreaterThan(20);
-    const kept = `(await Promise.all((await caches.keys()).map(async (name) => (await caches.open(name)).keys()))).flat()`;
-    await until(
-      tab,
-      `(async () => ${kept}.filter(({ url }) => url.includes('/settee-utils/assets/')).length === ${files.size})()`,
-    );
+    await keepsOtherPages(tab);
     await demo.stopServer();
     await tab.navigate(`${demo.url}db/_utils/`);
     await shows(tab, 'h1', 'Databases');
