@@ -13,6 +13,7 @@ import {
   joinInSteps,
   LONG_STEP,
   mapInSteps,
+  roomInTurn,
   runCooperatively,
   TimeSlice,
 } from '../../base/shared/turn.ts';
@@ -180,7 +181,12 @@ async function refusedOf(rows: readonly Row[]): Promise<readonly RefusedRow[]> {
   return refused;
 }
 
+/** Rows whose text is made at once, even if many requests get theirs in the same turn: one commit may end hundreds. */
+const FREE_ROWS = 16;
+
 async function listText<T>(rows: readonly T[], textOf: (row: T) => string): Promise<string> {
+  const room = rows.length > FREE_ROWS ? roomInTurn() : undefined;
+  if (room !== undefined) await room;
   return `[${await runCooperatively(joinInSteps(rows, textOf))}]`;
 }
 

@@ -109,11 +109,11 @@ export class DatabaseWriter {
     options: WriteOptions,
   ): Promise<WriteOutcome[]> {
     const accepted = await runCooperatively(filterInSteps(writes, (_write, index) => verdicts[index] === undefined));
-    const isAborted = options.allOrNothing === true;
-    const outcomes = isAborted || accepted.length === 0 ? [] : await this.#submitDocuments(accepted, options);
+    const abort = options.allOrNothing === true ? aborted() : undefined;
+    const outcomes = abort !== undefined || accepted.length === 0 ? [] : await this.#submitDocuments(accepted, options);
     let next = 0;
     const outcomeOf = ({ id, rev }: DocumentWrite, index: number): WriteOutcome => {
-      const error = verdicts[index] ?? (isAborted ? aborted() : undefined);
+      const error = verdicts[index] ?? abort;
       return error === undefined ? must(outcomes[next++]) : { ok: false, id, rev, error };
     };
     return runCooperatively(mapInSteps(writes, outcomeOf));

@@ -16,7 +16,7 @@ import type {
 } from '../contract.ts';
 import { decodeLocal, encodeLocal } from '../state/locals.ts';
 import { attach, attachNothing } from './attach.ts';
-import { branchingParent, conflict, editedLeaf, RequestEdits } from './working-document.ts';
+import { branchingParent, editedLeaf, RequestEdits, updateConflict } from './working-document.ts';
 import type { WriteBatch } from './write-batch.ts';
 
 /**
@@ -110,6 +110,8 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
   readonly #options: WriteOptions;
   readonly #hasher: RevisionHasher;
   #outcomes: WriteOutcome[] = [];
+  /** The error of all writes in conflict: an error takes a kilobyte, and a thousand requests may have a million such writes. */
+  #conflict: DatabaseError | undefined;
 
   private constructor({ ids, digests, weight, isDeletion, writes, options, hasher }: DocumentsJobOptions) {
     super(options.durability, options.right);
@@ -174,7 +176,7 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     const parent = this.#options.allOrNothing
       ? branchingParent(document, write.rev)
       : editedLeaf(document, write.rev, earlier);
-    if (parent === undefined) return conflict(write);
+    if (parent === undefined) return this.#refuseConflict(write);
     if (!Number.isSafeInteger(parent.generation + 1)) return this.#refuse(write, parent.generation);
     const { deleted, body } = write;
     const generation = parent.generation + 1;
@@ -195,6 +197,11 @@ export class DocumentsJob extends PromisedJob<WriteOutcome[]> {
     if (earlier === undefined) document.edits = new RequestEdits(this, rev);
     else earlier.add(rev);
     return { ok: true, id: write.id, rev, deleted };
+  }
+
+  #refuseConflict({ id, rev }: DocumentWrite): WriteOutcome {
+    this.#conflict ??= updateConflict();
+    return { ok: false, id, rev, error: this.#conflict };
   }
 
   /** Refuses a write. If it is all or nothing the others must not be written either. */

@@ -8,7 +8,7 @@ import type { CooperativeTask } from '../../../base/shared/turn.ts';
 import type { DocId, RevId } from '../../documents/contract.ts';
 import { MutableRevisionTree } from '../../documents/revisions/mutable-revision-tree.ts';
 import { toRevId, toRevision } from '../../documents/revisions/revisions.ts';
-import type { BodyLocation, DocumentRecord, DocumentWrite, StoredNode, WriteOutcome } from '../contract.ts';
+import type { BodyLocation, DocumentRecord, StoredNode } from '../contract.ts';
 import { decodeEntry, decodeEntryInSteps } from '../state/entry.ts';
 
 /** A document while the changes of a group are applied to it. */
@@ -128,22 +128,6 @@ export function branchingParent(document: WorkingDocument, rev: RevId | undefine
   return node === undefined ? { rev, generation, hash } : asParent(node);
 }
 
-export function conflict({ id, rev }: DocumentWrite): WriteOutcome {
-  return new Conflict(id, rev);
-}
-
-/** Creates its error when it is asked for it: an error takes a kilobyte, and a thousand requests may have a million such writes. */
-class Conflict {
-  readonly ok = false;
-  readonly id: DocId;
-  readonly rev: RevId | undefined;
-
-  constructor(id: DocId, rev: RevId | undefined) {
-    this.id = id;
-    this.rev = rev;
-  }
-
-  get error(): DatabaseError {
-    return new DatabaseError('conflict', 'Document update conflict.');
-  }
+export function updateConflict(): DatabaseError {
+  return new DatabaseError('conflict', 'Document update conflict.');
 }

@@ -26,6 +26,17 @@ describe('a batch', () => {
     await db.close();
   });
 
+  test('has one error for all of its conflicts', async () => {
+    const db = await new Bench().open();
+    await db.write([toWrite('a'), toWrite('b')], NEW_EDITS);
+    const outcomes = await db.write([toWrite('a'), toWrite('b'), toWrite('c')], NEW_EDITS);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, true]);
+    const errors = new Set(outcomes.map((outcome) => (outcome.ok ? undefined : outcome.error)));
+    // And undefined for the one that was written.
+    expect(errors.size).toBe(2);
+    await db.close();
+  });
+
   test('edits each leaf of a document once, whether it wins, loses or is deleted', async () => {
     const db = await new Bench().open();
     const branches = [
