@@ -45,6 +45,11 @@ export class AttachmentChanges {
     await runCooperatively(eachInSteps(sorted, take));
   }
 
+  /** Whether the group has nothing to do with attachments. */
+  get isEmpty(): boolean {
+    return this.#working.size === 0;
+  }
+
   /** Returns the attachment's bytes; undefined if there are none. */
   stored({ digest, length }: AttachmentBytes): StoredBytes | undefined {
     const stored = this.#working.get(digest)?.stored;

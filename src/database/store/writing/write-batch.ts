@@ -264,12 +264,13 @@ export class WriteBatch {
       return { id, seq, start, ids, deleted, isFirst, body: place, attachments };
     };
     const revisions = yield* mapInSteps(this.#revisions, placed);
-    this.#adopted = yield* this.attachments.adopted();
+    const recorded = this.attachments.isEmpty ? [] : yield* this.attachments.recorded();
+    if (recorded.length > 0) this.#adopted = yield* this.attachments.adopted();
     const entry: JournalEntry = {
       revisions,
       locals: [...this.#changedLocals.values()],
       purges: this.#purges,
-      attachments: yield* this.attachments.recorded(),
+      attachments: recorded,
       pages: [...pages.map((page) => page.number), ...this.#adopted.flatMap((upload) => upload.pages)],
       updateSeq: this.updateSeq,
     };
