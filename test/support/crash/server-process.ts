@@ -31,9 +31,10 @@ export class ServerProcess {
     this.#output = output;
   }
 
-  /** Resolves when it answers; rejects with its output if it ends before. */
-  static async start(dataFolder: string): Promise<ServerProcess> {
-    const serve = ['serve', '--no-demo', '--port', '0', '--data', dataFolder, '--log-level', 'error'];
+  /** Resolves when it answers; rejects with its output if it ends before. `place`: a data folder, or the URL of a storage in PostgreSQL. */
+  static async start(place: string): Promise<ServerProcess> {
+    const home = place.startsWith('postgres:') ? '--storage' : '--data';
+    const serve = ['serve', '--no-demo', '--port', '0', home, place, '--log-level', 'error'];
     const child = spawn(process.execPath, ['--input-type=module', '-e', launcher, '--', ...serve], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -15,8 +15,20 @@ interface WriterParts {
   readonly name: string;
   readonly ledger: Ledger;
   readonly random: SeededRandom;
+  /** Whether all writes ask for more than surviving the end of the process. Default: a few of them. */
+  readonly isDurable?: boolean;
   /** Called after every response that confirmed something. */
   readonly onAcknowledged: () => void;
+}
+
+/** A response that does not confirm a write: whether it was carried out is in its reason. */
+export class RefusedWrite extends Error {
+  readonly status: number;
+
+  constructor(what: string, { status, json }: Answer) {
+    super(`${what} was answered with ${status}: ${JSON.stringify(json)?.slice(0, 2_000)}`);
+    this.status = status;
+  }
 }
 
 /**
@@ -32,7 +44,7 @@ export class CrashWriter {
     this.#parts = parts;
   }
 
-  /** Writes until the server goes away. */
+  /** Writes until the server goes away, or the connection is closed. Fails with `RefusedWrite` if a write is refused. */
   async run(connection: Connection): Promise<void> {
     try {
       for (;;) {
@@ -99,17 +111,17 @@ export class CrashWriter {
       body,
       headers: this.#commitHeader(),
     });
-    if (answer.status !== 201) throw refusal('_bulk_docs', answer);
+    if (answer.status !== 201) throw new RefusedWrite('_bulk_docs', answer);
     let row = 0;
     for (const id of ids) {
       if (at(answer.json, row, 'id') !== id || at(answer.json, row, 'ok') !== true)
-        throw refusal(`${id} in _bulk_docs`, answer);
+        throw new RefusedWrite(`${id} in _bulk_docs`, answer);
       ledger.acknowledge(id, stringAt(answer.json, row++, 'rev'));
     }
   }
 
   #confirm(id: string, answer: Answer, status: number): void {
-    if (answer.status !== status) throw refusal(id, answer);
+    if (answer.status !== status) throw new RefusedWrite(id, answer);
     this.#parts.ledger.acknowledge(id, stringAt(answer.json, 'rev'));
   }
 
@@ -119,7 +131,8 @@ export class CrashWriter {
 
   /** Some writes request more than surviving a crash of the process; that must not make them survive less. */
   #commitHeader(): Record<string, string> {
-    return this.#parts.random.chance(5) ? { 'x-svc-full-commit': 'true' } : {};
+    const { isDurable = false, random } = this.#parts;
+    return isDurable || random.chance(5) ? { 'x-svc-full-commit': 'true' } : {};
   }
 
   /** Half in creation order, half spread over the whole by-id order. */
@@ -156,8 +169,4 @@ export class CrashWriter {
 function withMeta(text: string, id: string, rev: string | undefined): string {
   const meta = rev === undefined ? { _id: id } : { _id: id, _rev: rev };
   return `${JSON.stringify(meta).slice(0, -1)},${text.slice(1)}`;
-}
-
-function refusal(what: string, { status, json }: Answer): Error {
-  return new Error(`${what} was answered with ${status}: ${JSON.stringify(json)?.slice(0, 2_000)}`);
 }
