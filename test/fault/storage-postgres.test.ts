@@ -14,6 +14,10 @@ import { SeededRandom } from '../support/seeded-random.ts';
 const cluster = await Cluster.start({ fsync: true, settings: ['wal_writer_delay=10s', 'wal_writer_flush_after=0'] });
 if (cluster === undefined) mayBeMissing();
 
+const RACES = roundsOf(60, 1000);
+/** For what a long run does a thousand times. */
+const TIMEOUT_MS = roundsOf(120_000, 3_600_000);
+
 describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   const server = cluster as Cluster;
   let proxy: CuttingProxy;
@@ -119,39 +123,47 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   }
 
   describe.each(['before', 'during', 'after'] as const)('a connection that is cut %s a statement', (moment) => {
-    test('loses nothing and does nothing twice, whichever statement it is', async () => {
-      const statements = await tryWith(undefined);
-      expect(statements).toBeGreaterThan(30);
-      const step = isLongRun ? 1 : 3;
-      const first = isLongRun ? 1 : 1 + Math.floor(Math.random() * step);
-      for (let at = first; at <= statements; at += step) {
-        await tryWith({ at, moment });
-        expect(proxy.hasCut, `statement ${at}`).toBe(true);
-      }
-    });
+    test(
+      'loses nothing and does nothing twice, whichever statement it is',
+      async () => {
+        const statements = await tryWith(undefined);
+        expect(statements).toBeGreaterThan(30);
+        const step = isLongRun ? 1 : 3;
+        const first = isLongRun ? 1 : 1 + Math.floor(Math.random() * step);
+        for (let at = first; at <= statements; at += step) {
+          await tryWith({ at, moment });
+          expect(proxy.hasCut, `statement ${at}`).toBe(true);
+        }
+      },
+      TIMEOUT_MS,
+    );
   });
 
-  test('takes over in races without losing a record, or admitting a stale owner', async () => {
-    const seed = Math.floor(Math.random() * 2 ** 31);
-    const random = new SeededRandom(seed);
-    const pool = await openPool(newSchema(server.url()));
-    const store = createPostgresPageStore(pool);
-    const model = new Model();
-    let owner = await store.open('file', 'create');
-    for (let round = 0; round < roundsOf(60, 1000); round += 1) {
-      const stale = owner;
-      const writer = writeUntilFenced(stale, model, random);
-      for (let turns = random.between(0, 40); turns > 0; turns -= 1) await new Promise((done) => setImmediate(done));
-      owner = await store.open('file', 'open');
-      await writer;
-      expect(await contentOf(owner), `seed ${seed}, round ${round}`).toEqual(model.content);
-      await rejects('storage_fenced', () => stale.commit({ durability: 'relaxed', head: 'stale' }));
-      await stale.close();
-    }
-    await store.close();
-    await dropSchema(pool);
-    await pool.close();
-  });
+  test(
+    `takes over in ${RACES} races without losing a record, or admitting a stale owner`,
+    async () => {
+      const seed = Math.floor(Math.random() * 2 ** 31);
+      const random = new SeededRandom(seed);
+      const pool = await openPool(newSchema(server.url()));
+      const store = createPostgresPageStore(pool);
+      const model = new Model();
+      let owner = await store.open('file', 'create');
+      for (let round = 0; round < RACES; round += 1) {
+        const stale = owner;
+        const writer = writeUntilFenced(stale, model, random);
+        for (let turns = random.between(0, 40); turns > 0; turns -= 1) await new Promise((done) => setImmediate(done));
+        owner = await store.open('file', 'open');
+        await writer;
+        expect(await contentOf(owner), `seed ${seed}, round ${round}`).toEqual(model.content);
+        await rejects('storage_fenced', () => stale.commit({ durability: 'relaxed', head: 'stale' }));
+        await stale.close();
+      }
+      await store.close();
+      await dropSchema(pool);
+      await pool.close();
+    },
+    TIMEOUT_MS,
+  );
 
   /** What the owner's last commits were; each is applied to the model as soon as it is acknowledged. */
   async function writeUntilFenced(file: PageFile, model: Model, random: SeededRandom): Promise<void> {

@@ -1,7 +1,8 @@
+import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { assertFileName } from '../../backend-checks.ts';
 import { type FileDraft, type FileState, type FileTarget, isSameState, type StoredPage } from '../../file-copy.ts';
 import type { PageNumber } from '../../page-store.ts';
-import { storageCorrupt, storageExists } from '../../storage-errors.ts';
+import { storageExists } from '../../storage-errors.ts';
 import { booleanArray, bytesArray, int8Array } from '../binary-arrays.ts';
 import type { Connection, ConnectionPool } from '../connection-pool.ts';
 import { isUniqueViolation, toDatabaseError } from '../postgres-errors.ts';
@@ -79,6 +80,12 @@ export class PostgresFileTarget implements FileTarget {
   }
 }
 
+/** LMDB does not say whether a page is text or bytes, and without a checksum the page does not, either. */
+function noChecksum(file: string, page: PageNumber): DatabaseError {
+  const reason = `File "${file}" can't be copied to PostgreSQL: its page ${page} has no valid checksum. If "settee verify" finds damage, restore the file from a backup. Otherwise a version without checksums wrote it: start a server on the data, and copy each database by "settee replicate" (docs/node.md#copying-to-and-from-postgresql)`;
+  return new DatabaseError('storage_corrupt', reason);
+}
+
 /** Returns its id. An attempt that was carried out although its connection broke is replaced. */
 async function insertFile(connection: Connection, schema: string, name: string, state: FileState): Promise<string> {
   const { epoch, head, journal, truncated, nextClaim } = state;
@@ -120,8 +127,7 @@ class PostgresFileDraft implements FileDraft {
   async write(pages: readonly StoredPage[]): Promise<void> {
     const unknown = pages.find(({ kind }) => kind === 'unknown');
     if (unknown !== undefined) {
-      const finding = `page ${unknown.number} has no valid checksum: it is damaged, or a release without checksums wrote it ("settee verify" tells; "settee compact" writes pages anew)`;
-      throw storageCorrupt(this.#file, finding);
+      throw noChecksum(this.#file, unknown.number);
     }
     const insert = `INSERT INTO ${pagesOf(this.#pool.address.schema, this.#id)} (file, number, is_text, value)
       SELECT $1, page.number, page.is_text, page.value

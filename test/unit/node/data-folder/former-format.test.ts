@@ -9,10 +9,12 @@ import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { startServer } from '../../../../src/node/server/server.ts';
 import { createMemoryFile, createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import { unpackFolder } from '../../../support/packed-folder.ts';
+import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 import { textOf } from '../../http/support.ts';
 import { createTestSandbox } from '../../queries/sandbox/quickjs-files.ts';
 import { runCommand } from '../run-command.ts';
 
+const postgres = await postgresUrl();
 /** Data of earlier formats (test/fixtures/README.md) is opened, is whole, and goes on in the present format. */
 const fixtures = join(import.meta.dirname, '..', '..', '..', 'fixtures');
 
@@ -110,6 +112,54 @@ describe('a data folder of format 1', () => {
       expect(await sums(ask, 'killed')).toEqual({ rows: [SUMS[0], { key: 'new', value: 2 }, ...SUMS.slice(1)] });
     });
     await expectNoDamage();
+  });
+
+  test('can be copied to another data folder', async () => {
+    const to = `${folder}-copy`;
+    try {
+      expect(await runCommand(['copy', '--from', folder, '--to', to])).toMatchObject({ code: 0 });
+      const { code, stdout } = await runCommand(['verify', '--data', to]);
+      expect({ code, stdout }).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/^closed: .*\nkilled: .*, no damage\n$/),
+      });
+    } finally {
+      await rm(to, { recursive: true });
+    }
+  });
+
+  describe.skipIf(postgres === undefined)('with PostgreSQL', () => {
+    let storage: string;
+
+    beforeEach(() => {
+      storage = newSchema(postgres ?? '');
+    });
+
+    afterEach(async () => {
+      const pool = await openPool(storage);
+      await dropSchema(pool);
+      await pool.close();
+    });
+
+    test('is not copied there, but in words that say what to do', async () => {
+      const copied = await runCommand(['copy', '--from', folder, '--to', storage]);
+      expect(copied).toMatchObject({ code: 1, stdout: '' });
+      expect(copied.stderr).toMatch(
+        /^File "registry" can't be copied to PostgreSQL: its page \d+ has no valid checksum\./,
+      );
+      expect(copied.stderr).toContain('copy each database by "settee replicate"');
+      await expectNoDamage();
+      expect(await runCommand(['verify', '--storage', storage])).toMatchObject({ code: 1, stdout: '' });
+    });
+
+    test('is replicated there', async () => {
+      const server = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });
+      const words = ['replicate', `${server.url}killed`, 'killed', '--storage', storage, '--create-target'];
+      const replicated = await runCommand(words).finally(() => server.close());
+      expect(replicated).toMatchObject({ code: 0, stdout: expect.stringContaining('0 refused') });
+      const { stdout } = await runCommand(['verify', '--storage', storage]);
+      expect(stdout).toMatch(/^killed: 310 documents, .* no damage\n$/);
+    });
   });
 });
 
