@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isDatabaseError } from '../../src/base/errors/database-error.ts';
-import type { Commit, PageFile, PageValue } from '../../src/storage/page-store.ts';
+import type { PageFile } from '../../src/storage/page-store.ts';
 import type { ConnectionPool } from '../../src/storage/postgres/connection-pool.ts';
 import { createPostgresPageStore } from '../../src/storage/postgres/postgres-page-store.ts';
-import { contentOf, type FileContent, rejects, relaxed } from '../conformance/storage/expectations.ts';
+import { contentOf, rejects, relaxed } from '../conformance/storage/expectations.ts';
 import { isLongRun, roundsOf } from '../support/long-runs.ts';
 import { Cluster } from '../support/postgres/cluster.ts';
 import { CuttingProxy, type Moment } from '../support/postgres/cutting-proxy.ts';
+import { commitsFrom, FileModel } from '../support/postgres/file-model.ts';
 import { dropSchema, mayBeMissing, newSchema, openPool } from '../support/postgres/postgres.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 
@@ -30,57 +31,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     await server.remove();
   });
 
-  /** What a file must hold. */
-  class Model {
-    head: string | undefined;
-    readonly journal = new Map<number, string>();
-    readonly pages = new Map<number, PageValue>();
-
-    apply({ journal, writePages = [], dropPages = [], head, truncateJournal = 0 }: Commit): void {
-      if (journal !== undefined) this.journal.set(journal.number, journal.text);
-      for (const { number, value } of writePages) this.pages.set(number, value);
-      for (const number of dropPages) this.pages.delete(number);
-      this.head = head ?? this.head;
-      for (const number of [...this.journal.keys()]) if (number < truncateJournal) this.journal.delete(number);
-    }
-
-    get content(): FileContent {
-      const pages = [...this.pages].sort(([left], [right]) => left - right);
-      return {
-        head: this.head,
-        journal: [...this.journal],
-        pages: pages.map(([number, value]) => [number, typeof value === 'string' ? value : [...value]]),
-      };
-    }
-
-    get pageBytes(): number {
-      return [...this.pages.values()].reduce((sum, { length }) => sum + length, 0);
-    }
-  }
-
-  /** Commits of every kind. A large one takes several statements. */
-  function commitsFrom(next: number): Commit[] {
-    const large = Array.from({ length: 6 }, (_, at) => ({
-      number: next * 1000 + 2 * at + 101,
-      value: new Uint8Array(2 ** 20).fill(at),
-    }));
-    return [
-      relaxed({ journal: { number: next, text: `record ${next}` } }),
-      { durability: 'strict', journal: { number: next + 1, text: `record ${next + 1}` } },
-      relaxed({ writePages: [{ number: next * 1000, value: `page ${next}` }] }),
-      relaxed({
-        journal: { number: next + 2, text: `record ${next + 2}` },
-        writePages: [{ number: next * 1000 + 1, value: new Uint8Array([next]) }],
-        head: `head ${next}`,
-      }),
-      { durability: 'strict', truncateJournal: next + 1, head: 'truncated' },
-      relaxed({ writePages: large, head: 'large' }),
-      relaxed({ dropPages: [next * 1000, ...large.map(({ number }) => number)] }),
-      { durability: 'strict' },
-    ];
-  }
-
-  async function run(pool: ConnectionPool, model: Model): Promise<void> {
+  async function run(pool: ConnectionPool, model: FileModel): Promise<void> {
     const store = createPostgresPageStore(pool);
     for (const mode of ['create', 'open'] as const) {
       const file = await store.open('file', mode);
@@ -104,7 +55,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
     const pool = await openPool(proxy.url(`?schema=${schema}&pool=1`));
     try {
       proxy.cutAt(cut?.at ?? 0, cut?.moment ?? 'before');
-      const model = new Model();
+      const model = new FileModel();
       await run(pool, model);
       const { statements } = proxy;
       const store = createPostgresPageStore(direct);
@@ -146,7 +97,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
       const random = new SeededRandom(seed);
       const pool = await openPool(newSchema(server.url()));
       const store = createPostgresPageStore(pool);
-      const model = new Model();
+      const model = new FileModel();
       let owner = await store.open('file', 'create');
       for (let round = 0; round < RACES; round += 1) {
         const stale = owner;
@@ -166,7 +117,7 @@ describe.skipIf(cluster === undefined)('PostgreSQL', () => {
   );
 
   /** What the owner's last commits were; each is applied to the model as soon as it is acknowledged. */
-  async function writeUntilFenced(file: PageFile, model: Model, random: SeededRandom): Promise<void> {
+  async function writeUntilFenced(file: PageFile, model: FileModel, random: SeededRandom): Promise<void> {
     for (let next = file.opening.nextJournal; ; next += 1) {
       const journal = { number: next, text: `${file.opening.epoch}: ${next}` };
       const commit = random.chance(60)

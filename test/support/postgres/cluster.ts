@@ -12,10 +12,12 @@ interface ClusterOptions {
   readonly fsync?: boolean;
   /** More settings, each `name=value`. */
   readonly settings?: readonly string[];
+  /** Where its folder is made. Default: the system's temporary folder. */
+  readonly parent?: string;
 }
 
 /** PostgreSQL refuses to run as root; this user has no files of its own. */
-const NOBODY = { uid: 65_534, gid: 65_534 };
+export const NOBODY = { uid: 65_534, gid: 65_534 };
 
 /**
  * Ends the server when standard input ends: also when the process of the test was killed. Then its folder goes, too, unless standard input
@@ -43,10 +45,10 @@ export class Cluster {
   }
 
   /** Returns undefined if there is no PostgreSQL, and none can be installed. */
-  static async start({ fsync = false, settings = [] }: ClusterOptions = {}): Promise<Cluster | undefined> {
+  static async start({ fsync = false, settings = [], parent = tmpdir() }: ClusterOptions = {}): Promise<Cluster | undefined> {
     const programs = findPostgres();
     if (programs === undefined) return undefined;
-    const folder = await mkdtemp(join(tmpdir(), 'settee-postgres-'));
+    const folder = await mkdtemp(join(parent, 'settee-postgres-'));
     if (isRoot()) chownSync(folder, NOBODY.uid, NOBODY.gid);
     const port = await freePort();
     const durability = fsync ? [] : ['fsync=off', 'full_page_writes=off'];
@@ -72,6 +74,12 @@ export class Cluster {
     await whenReady(child);
     // A test process that has nothing else to do may end.
     for (const part of [child, child.stdin, child.stderr]) if (part !== null && isUnreferable(part)) part.unref();
+  }
+
+  /** Starts the server again after it has ended by itself; ends it first if it has not. */
+  async restart(): Promise<void> {
+    await this.#ended('keep');
+    await this.startAgain();
   }
 
   /** Ends the server as a crash does: it writes nothing more, and recovers at its next start. */

@@ -128,20 +128,20 @@ describe('a data folder of format 1', () => {
     }
   });
 
-  describe.skipIf(postgres === undefined)('with PostgreSQL', () => {
-    let storage: string;
-
-    beforeEach(() => {
-      storage = newSchema(postgres ?? '');
-    });
-
-    afterEach(async () => {
+  /** Calls `use` with a schema of its own. */
+  async function inSchema(use: (storage: string) => Promise<void>): Promise<void> {
+    const storage = newSchema(postgres ?? '');
+    try {
+      await use(storage);
+    } finally {
       const pool = await openPool(storage);
       await dropSchema(pool);
       await pool.close();
-    });
+    }
+  }
 
-    test('is not copied there, but in words that say what to do', async () => {
+  test.skipIf(postgres === undefined)('is not copied to PostgreSQL, but in words that say what to do', () =>
+    inSchema(async (storage) => {
       const copied = await runCommand(['copy', '--from', folder, '--to', storage]);
       expect(copied).toMatchObject({ code: 1, stdout: '' });
       expect(copied.stderr).toMatch(
@@ -150,17 +150,19 @@ describe('a data folder of format 1', () => {
       expect(copied.stderr).toContain('copy each database by "settee replicate"');
       await expectNoDamage();
       expect(await runCommand(['verify', '--storage', storage])).toMatchObject({ code: 1, stdout: '' });
-    });
+    }),
+  );
 
-    test('is replicated there', async () => {
+  test.skipIf(postgres === undefined)('is replicated to PostgreSQL', () =>
+    inSchema(async (storage) => {
       const server = await startServer({ port: 0, dataFolder: folder, logLevel: 'error' });
       const words = ['replicate', `${server.url}killed`, 'killed', '--storage', storage, '--create-target'];
       const replicated = await runCommand(words).finally(() => server.close());
       expect(replicated).toMatchObject({ code: 0, stdout: expect.stringContaining('0 refused') });
       const { stdout } = await runCommand(['verify', '--storage', storage]);
       expect(stdout).toMatch(/^killed: 310 documents, .* no damage\n$/);
-    });
-  });
+    }),
+  );
 });
 
 interface StoredFile {

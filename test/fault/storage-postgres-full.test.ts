@@ -1,0 +1,210 @@
+/** PostgreSQL whose disk is full: what needs space is refused, nothing that was acknowledged is lost, and all goes on once there is space. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isDatabaseError } from '../../src/base/errors/database-error.ts';
+import { type RunningServer, startServer } from '../../src/node/server/server.ts';
+import type { Commit, PageFile, PageStore } from '../../src/storage/page-store.ts';
+import type { ConnectionPool } from '../../src/storage/postgres/connection-pool.ts';
+import { createPostgresPageStore } from '../../src/storage/postgres/postgres-page-store.ts';
+import { PAGE_TABLES } from '../../src/storage/postgres/schema.ts';
+import { contentOf, rejects } from '../conformance/storage/expectations.ts';
+import { isLongRun, roundsOf } from '../support/long-runs.ts';
+import { Cluster, NOBODY } from '../support/postgres/cluster.ts';
+import { commitsFrom, FileModel } from '../support/postgres/file-model.ts';
+import { dropSchema, mayBeMissing, newSchema, openPool } from '../support/postgres/postgres.ts';
+import { SmallDisk } from '../support/small-disk.ts';
+import { runCommand } from '../unit/node/run-command.ts';
+
+const PATIENCE = { timeout: 120_000, interval: 200 };
+const TIMEOUT_MS = roundsOf(300_000, 3_600_000);
+
+const cluster = await Cluster.start({ fsync: true });
+if (cluster === undefined) mayBeMissing();
+const disk = cluster && SmallDisk.mount(24, NOBODY);
+if (cluster !== undefined && disk === undefined) console.info('No disk can be mounted here: tests of full ones are skipped.');
+
+afterAll(async () => {
+  await cluster?.remove();
+  disk?.unmount();
+});
+
+describe.skipIf(cluster === undefined)('a statement that PostgreSQL refuses since its disk is full', () => {
+  const postgres = cluster as Cluster;
+
+  let pool: ConnectionPool;
+  let schema = '';
+
+  const query = (text: string) => pool.use((connection) => connection.query(text));
+
+  /** Statements that write are counted; those from `full_from` on are refused. */
+  beforeAll(async () => {
+    pool = await openPool(newSchema(postgres.url()));
+    schema = pool.address.schema;
+    await query(`CREATE SEQUENCE ${schema}.writes`);
+    await query(`CREATE TABLE ${schema}.disk (full_from bigint)`);
+    await query(`INSERT INTO ${schema}.disk VALUES (NULL)`);
+    await query(`CREATE FUNCTION ${schema}.write() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF nextval('${schema}.writes') >= (SELECT full_from FROM ${schema}.disk) THEN
+        RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full';
+      END IF;
+      RETURN NULL;
+    END $$`);
+    for (const table of ['files', 'journal', ...Array.from({ length: PAGE_TABLES }, (_, part) => `pages_${part}`)]) {
+      await query(`CREATE TRIGGER disk BEFORE INSERT OR UPDATE ON ${schema}.${table}
+        FOR EACH STATEMENT EXECUTE FUNCTION ${schema}.write()`);
+    }
+  }, 60_000);
+  afterAll(async () => {
+    await dropSchema(pool);
+    await pool.close();
+  });
+
+  /** The disk is full after so many statements more. */
+  const fillAfter = (count: number) =>
+    query(`UPDATE ${schema}.disk SET full_from = (SELECT last_value FROM ${schema}.writes) + ${count}`);
+  const mend = () => query(`UPDATE ${schema}.disk SET full_from = NULL`);
+
+  /** Returns whether a statement was refused. */
+  async function tryWith(at: number): Promise<boolean> {
+    const name = `file-${at}`;
+    const store = createPostgresPageStore(pool);
+    const model = new FileModel();
+    let isRefused = false;
+    const onceMended = async <T>(work: () => Promise<T>, whileFull?: () => Promise<void>): Promise<T> => {
+      try {
+        return await work();
+      } catch (error) {
+        expect(isDatabaseError(error, 'storage_full'), String(error)).toBe(true);
+        isRefused = true;
+        await rejects('storage_full', work);
+        await whileFull?.();
+        await mend();
+        return work();
+      }
+    };
+    await fillAfter(at);
+    for (const mode of ['create', 'open'] as const) {
+      const file = await onceMended(() => store.open(name, mode));
+      for (const commit of commitsFrom(file.opening.nextJournal)) {
+        await onceMended(
+          () => file.commit(commit),
+          () => canRead(file, model),
+        );
+        model.apply(commit);
+      }
+      await canRead(file, model);
+      await file.close();
+    }
+    await mend();
+    await mustHold(store, name, model);
+    return isRefused;
+  }
+
+  async function canRead(file: PageFile, { pages }: FileModel): Promise<void> {
+    for (const [number, value] of pages) {
+      if (typeof value === 'string') expect(await file.read(number, 'text')).toBe(value);
+      else expect(Buffer.compare((await file.read(number, 'bytes')) ?? Buffer.of(), value), `page ${number}`).toBe(0);
+    }
+  }
+
+  async function mustHold(store: PageStore, name: string, model: FileModel): Promise<void> {
+    const file = await store.open(name, 'open');
+    expect(await contentOf(file)).toEqual(model.content);
+    const texts = [...model.journal.values(), model.head ?? ''].reduce((sum, { length }) => sum + length, 0);
+    expect(await file.size()).toBe(model.pageBytes + texts);
+    const next: Commit = { durability: 'strict', journal: { number: file.opening.nextJournal, text: 'goes on' } };
+    await file.commit(next);
+    await store.close();
+  }
+
+  test(
+    'changes nothing, whichever it is, and is carried out once there is space',
+    async () => {
+      const step = isLongRun ? 1 : 4;
+      let at = isLongRun ? 1 : 1 + Math.floor(Math.random() * step);
+      while (await tryWith(at)) at += step;
+      expect(at).toBeGreaterThan(20);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+describe.skipIf(disk === undefined)('a database of PostgreSQL on a full disk', () => {
+  const [postgres, small] = [cluster as Cluster, disk as SmallDisk];
+  let server: RunningServer;
+  let storage = '';
+  /** The texts of acknowledged documents, by id. */
+  const acknowledged = new Map<string, string>();
+
+  async function query(text: string): Promise<void> {
+    const pool = await openPool(newSchema(postgres.url()));
+    await pool.use((connection) => connection.query(text));
+    await dropSchema(pool);
+    await pool.close();
+  }
+
+  beforeEach(async () => {
+    await query(`CREATE TABLESPACE small LOCATION '${small.folder}'`);
+    await query('CREATE DATABASE small TEMPLATE template0 TABLESPACE small');
+    storage = postgres.url().replace(/postgres$/, 'small');
+    server = await start();
+  }, 60_000);
+  afterEach(() => server.close());
+
+  const start = () => startServer({ port: 0, storage, logLevel: 'none' });
+
+  async function send(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers = { 'content-type': 'application/json' };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await fetch(`${server.url}${path}`, init);
+    return { status: response.status, body: await response.json() };
+  }
+
+  /** Writes documents with so many characters until one is refused; returns that response. */
+  async function fill(length: number): Promise<Answer> {
+    for (let at = 0; ; at += 1) {
+      const [id, text] = [`doc-${length}-${at}`, `${at % 10}`.repeat(length)];
+      const answer = await send('PUT', `db/${id}`, { text });
+      if (answer.status !== 201) return answer;
+      acknowledged.set(id, text);
+    }
+  }
+
+  async function mustHoldAll(): Promise<void> {
+    const { body } = await send('GET', 'db/_all_docs?include_docs=true');
+    const rows = body['rows'] as readonly { readonly id: string; readonly doc: { readonly text: string } }[];
+    expect(new Map(rows.map(({ id, doc }) => [id, doc.text]))).toEqual(acknowledged);
+  }
+
+  test(
+    'answers writes with 507, and reads as before; writes go on once there is space',
+    async () => {
+      expect(await send('PUT', 'db')).toMatchObject({ status: 201 });
+      for (const length of [200_000, 10_000, 100]) {
+        expect(await fill(length)).toEqual({
+          status: 507,
+          body: { error: 'insufficient_storage', reason: expect.stringContaining('No space is left for file "db.') },
+        });
+      }
+      expect(acknowledged.size).toBeGreaterThan(40);
+      await mustHoldAll();
+      expect(await send('GET', '_up')).toMatchObject({ status: 200, body: { role: 'owner' } });
+      small.resize(64);
+      await expect.poll(async () => (await send('PUT', 'db/later', { text: 'later' })).status, PATIENCE).toBe(201);
+      acknowledged.set('later', 'later');
+      await mustHoldAll();
+      await server.close();
+      server = await start();
+      await mustHoldAll();
+      await server.close();
+      const verified = await runCommand(['verify', '--storage', storage]);
+      expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/^db: \d+ documents, .*no damage\n$/) });
+      server = await start();
+    },
+    TIMEOUT_MS,
+  );
+});
