@@ -1,4 +1,5 @@
 /** PostgreSQL whose disk is full: what needs space is refused, nothing that was acknowledged is lost, and all goes on once there is space. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { isDatabaseError } from '../../src/base/errors/database-error.ts';
 import { type RunningServer, startServer } from '../../src/node/server/server.ts';
@@ -155,13 +156,22 @@ describe.skipIf(disk === undefined)('a database of PostgreSQL on a full disk', (
   }, 60_000);
   afterEach(() => server.close());
 
-  const start = () => startServer({ port: 0, storage, logLevel: 'none' });
+  const start = () => startServer({ port: 0, storage, logLevel: 'error', onLog: (line) => console.info(line) });
 
+  /** Waits where a machine that stood still has lost the ownership for a moment: the server then says so, or hangs up in a response. */
   async function send(method: string, path: string, body?: unknown): Promise<Answer> {
     const headers = { 'content-type': 'application/json' };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
-    const response = await fetch(`${server.url}${path}`, init);
-    return { status: response.status, body: await response.json() };
+    for (;;) {
+      try {
+        const response = await fetch(`${server.url}${path}`, init);
+        const answer = { status: response.status, body: await response.json() };
+        if (answer.body.error !== 'service_unavailable') return answer;
+      } catch (error) {
+        if (method !== 'GET') throw error;
+      }
+      await delay(PATIENCE.interval);
+    }
   }
 
   /** Writes documents with so many characters until one is refused; returns that response. */
