@@ -28,6 +28,11 @@ export class ServerProcess {
     return ServerProcess.#start([fileURLToPath(new URL(name, import.meta.url)), ...moduleArguments]);
   }
 
+  /** A PostgreSQL server of its own. `script`: the built postgres-server.ts. */
+  static startPostgres(script) {
+    return ServerProcess.#start([script]);
+  }
+
   static async #start(commandLine) {
     const server = new ServerProcess();
     const child = spawn(process.execPath, commandLine, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
@@ -39,7 +44,7 @@ export class ServerProcess {
     let output = '';
     for await (const text of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
       output += text;
-      const [, port] = /http:\/\/[\w.]+:(\d+)/.exec(output) ?? [];
+      const [, port] = /\w+:\/\/(?:\w+@)?[\w.]+:(\d+)/.exec(output) ?? [];
       if (port === undefined) continue;
       server.port = Number(port);
       child.stdout.resume();

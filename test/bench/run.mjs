@@ -86,6 +86,7 @@ class Bench {
   build = options.build === undefined ? builtMain : resolve(options.build);
   openDatabaseScript = join(root, 'dist', 'bench', 'open-database.js');
   countedRequestsScript = join(root, 'dist', 'bench', 'counted-requests.js');
+  postgresServerScript = join(root, 'dist', 'bench', 'postgres-server.js');
   millionDocuments = Number(options.million);
   profileFolder;
   #folder = mkdtempSync(join(options.folder, 'settee-bench-'));
@@ -169,7 +170,7 @@ async function prepare() {
   install();
   if (options.build === undefined) buildSettee();
   const { build } = await import('vite');
-  for (const script of ['open-database', 'counted-requests']) {
+  for (const script of ['open-database', 'counted-requests', 'postgres-server']) {
     await build({
       root,
       configFile: false,

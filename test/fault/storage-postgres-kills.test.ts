@@ -170,15 +170,15 @@ class Load {
     connection.close();
   }
 
-  /** All clients write; at a random moment `disturb` is called, and when it is done, they hang up. */
+  /** All clients write; at a random moment `disturb` is called, and when it is done, they end with the response that they wait for. */
   async write({ url }: ServerProcess, disturb: (acknowledgedMore: AcknowledgedMore) => Promise<void>): Promise<void> {
-    const connections = this.#writers.map(() => new Connection(url));
-    const all = Promise.all(connections.map((connection, index) => this.#run(index, connection)));
+    const end = new AbortController();
+    const all = Promise.all(this.#writers.map((writer) => this.#run(writer, new Connection(url), end.signal)));
     const acknowledgedMore: AcknowledgedMore = (count) => Promise.race([this.#acknowledgedMore(count), all.then()]);
     await acknowledgedMore(this.#random.between(FEWEST, MOST));
     await delay(this.#random.between(0, LATEST_MS));
     await disturb(acknowledgedMore);
-    for (const connection of connections) connection.close();
+    end.abort();
     await all;
   }
 
@@ -191,9 +191,9 @@ class Load {
     return this.#check(server, this.#ledger.ids());
   }
 
-  async #run(index: number, connection: Connection): Promise<void> {
+  async #run(writer: CrashWriter, connection: Connection, signal: AbortSignal): Promise<void> {
     try {
-      await this.#writers[index]?.run(connection);
+      await writer.run(connection, signal);
     } catch (error) {
       // It says that it is not known whether the write was carried out, or that the owner was without PostgreSQL for too long.
       if (!(error instanceof RefusedWrite) || error.status !== 503) throw error;

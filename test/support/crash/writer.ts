@@ -44,10 +44,10 @@ export class CrashWriter {
     this.#parts = parts;
   }
 
-  /** Writes until the server goes away, or the connection is closed. Fails with `RefusedWrite` if a write is refused. */
-  async run(connection: Connection): Promise<void> {
+  /** Writes until the server goes away, or `signal` is aborted and the response has come. Fails with `RefusedWrite` if a write is refused. */
+  async run(connection: Connection, signal?: AbortSignal): Promise<void> {
     try {
-      for (;;) {
+      while (signal?.aborted !== true) {
         await this.#writeSomething(connection);
         this.#parts.onAcknowledged();
       }
