@@ -1,6 +1,6 @@
 /** PostgreSQL whose disk is full: what needs space is refused, nothing that was acknowledged is lost, and all goes on once there is space. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isDatabaseError } from '../../src/base/errors/database-error.ts';
 import { type RunningServer, startServer } from '../../src/node/server/server.ts';
 import type { Commit, PageFile, PageStore } from '../../src/storage/page-store.ts';
@@ -134,86 +134,136 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-describe.skipIf(disk === undefined)('a database of PostgreSQL on a full disk', () => {
-  const [postgres, small] = [cluster as Cluster, disk as SmallDisk];
-  let server: RunningServer;
-  let storage = '';
+/** A client of one server, which knows what was acknowledged. */
+class Client {
+  server: RunningServer;
   /** The texts of acknowledged documents, by id. */
-  const acknowledged = new Map<string, string>();
+  readonly acknowledged = new Map<string, string>();
 
-  async function query(text: string): Promise<void> {
-    const pool = await openPool(newSchema(postgres.url()));
-    await pool.use((connection) => connection.query(text));
-    await dropSchema(pool);
-    await pool.close();
+  constructor(server: RunningServer) {
+    this.server = server;
   }
 
-  beforeEach(async () => {
-    await query(`CREATE TABLESPACE small LOCATION '${small.folder}'`);
-    await query('CREATE DATABASE small TEMPLATE template0 TABLESPACE small');
-    storage = postgres.url().replace(/postgres$/, 'small');
-    server = await start();
-  }, 60_000);
-  afterEach(() => server.close());
-
-  const start = () => startServer({ port: 0, storage, logLevel: 'error', onLog: (line) => console.info(line) });
+  /** Each write waits until it is durable. */
+  async send(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers = { 'content-type': 'application/json', 'x-svc-full-commit': 'true' };
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await fetch(`${this.server.url}${path}`, init);
+    return { status: response.status, body: await response.json() };
+  }
 
   /** Waits where a machine that stood still has lost the ownership for a moment: the server then says so, or hangs up in a response. */
-  async function send(method: string, path: string, body?: unknown): Promise<Answer> {
-    const headers = { 'content-type': 'application/json' };
-    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+  async patiently(method: string, path: string, body?: unknown): Promise<Answer> {
     for (;;) {
-      try {
-        const response = await fetch(`${server.url}${path}`, init);
-        const answer = { status: response.status, body: await response.json() };
-        if (answer.body.error !== 'service_unavailable') return answer;
-      } catch (error) {
+      const answer = await this.send(method, path, body).catch((error: unknown) => {
         if (method !== 'GET') throw error;
-      }
+      });
+      if (answer !== undefined && answer.body['error'] !== 'service_unavailable') return answer;
       await delay(PATIENCE.interval);
     }
   }
 
+  async put(id: string, text: string): Promise<Answer> {
+    const answer = await this.send('PUT', `db/${id}`, { text });
+    if (answer.status === 201) this.acknowledged.set(id, text);
+    return answer;
+  }
+
   /** Writes documents with so many characters until one is refused; returns that response. */
-  async function fill(length: number): Promise<Answer> {
+  async fill(length: number): Promise<Answer> {
     for (let at = 0; ; at += 1) {
-      const [id, text] = [`doc-${length}-${at}`, `${at % 10}`.repeat(length)];
-      const answer = await send('PUT', `db/${id}`, { text });
-      if (answer.status !== 201) return answer;
-      acknowledged.set(id, text);
+      const answer = await this.put(`doc-${length}-${at}`, `${at % 10}`.repeat(length));
+      if (![201, 409].includes(answer.status) && answer.body['error'] !== 'service_unavailable') return answer;
     }
   }
 
-  async function mustHoldAll(): Promise<void> {
-    const { body } = await send('GET', 'db/_all_docs?include_docs=true');
+  /** `surplus`: ids of writes without a known outcome, which may be there. */
+  async mustFindAll(surplus: readonly string[] = []): Promise<void> {
+    const { body } = await this.patiently('GET', 'db/_all_docs?include_docs=true');
     const rows = body['rows'] as readonly { readonly id: string; readonly doc: { readonly text: string } }[];
-    expect(new Map(rows.map(({ id, doc }) => [id, doc.text]))).toEqual(acknowledged);
+    const found = rows.filter(({ id }) => this.acknowledged.has(id) || !surplus.includes(id));
+    expect(new Map(found.map(({ id, doc }) => [id, doc.text]))).toEqual(this.acknowledged);
   }
+}
+
+function start(storage: string): Promise<RunningServer> {
+  return startServer({ port: 0, storage, logLevel: 'error', onLog: (line) => console.info(line) });
+}
+
+async function mustBeSound(storage: string): Promise<void> {
+  const verified = await runCommand(['verify', '--storage', storage]);
+  expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/^db: \d+ documents, .*no damage\n$/) });
+}
+
+describe.skipIf(disk === undefined)('a database of PostgreSQL on a full disk', () => {
+  const [postgres, small] = [cluster as Cluster, disk as SmallDisk];
 
   test(
     'answers writes with 507, and reads as before; writes go on once there is space',
     async () => {
-      expect(await send('PUT', 'db')).toMatchObject({ status: 201 });
+      const pool = await openPool(newSchema(postgres.url()));
+      for (const text of [
+        `CREATE TABLESPACE small LOCATION '${small.folder}'`,
+        'CREATE DATABASE small TEMPLATE template0 TABLESPACE small',
+      ]) {
+        await pool.use((connection) => connection.query(text));
+      }
+      await dropSchema(pool);
+      await pool.close();
+      const storage = postgres.url().replace(/postgres$/, 'small');
+      const client = new Client(await start(storage));
+      expect(await client.send('PUT', 'db')).toMatchObject({ status: 201 });
       for (const length of [200_000, 10_000, 100]) {
-        expect(await fill(length)).toEqual({
+        expect(await client.fill(length)).toEqual({
           status: 507,
           body: { error: 'insufficient_storage', reason: expect.stringContaining('No space is left for file "db.') },
         });
       }
-      expect(acknowledged.size).toBeGreaterThan(40);
-      await mustHoldAll();
-      expect(await send('GET', '_up')).toMatchObject({ status: 200, body: { role: 'owner' } });
+      expect(client.acknowledged.size).toBeGreaterThan(40);
+      await client.mustFindAll();
+      expect(await client.patiently('GET', '_up')).toMatchObject({ status: 200, body: { role: 'owner' } });
       small.resize(64);
-      await expect.poll(async () => (await send('PUT', 'db/later', { text: 'later' })).status, PATIENCE).toBe(201);
-      acknowledged.set('later', 'later');
-      await mustHoldAll();
-      await server.close();
-      server = await start();
-      await mustHoldAll();
-      await server.close();
-      const verified = await runCommand(['verify', '--storage', storage]);
-      expect(verified).toMatchObject({ code: 0, stdout: expect.stringMatching(/^db: \d+ documents, .*no damage\n$/) });
-      server = await start();
+      await expect.poll(async () => (await client.put('later', 'later')).status, PATIENCE).toBe(201);
+      await client.mustFindAll();
+      await client.server.close();
+      client.server = await start(storage);
+      await client.mustFindAll();
+      await client.server.close();
+      await mustBeSound(storage);
+    },
+    TIMEOUT_MS,
+  );
+});
+
+describe.skipIf(disk === undefined)('PostgreSQL that stops since the disk of its log is full', () => {
+  test(
+    'has all that was acknowledged as durable once it is started with more space, and writes go on',
+    async () => {
+      const whole = SmallDisk.mount(100, NOBODY) as SmallDisk;
+      const postgres = (await Cluster.start({ fsync: true, parent: whole.folder })) as Cluster;
+      const storage = postgres.url('?timeout=3');
+      const client = new Client(await start(storage));
+      try {
+        expect(await client.send('PUT', 'db')).toMatchObject({ status: 201 });
+        const unknown: string[] = [];
+        for (let at = 0; unknown.length < 3; at += 1) {
+          const answer = await client.put(`doc-${at}`, `${at % 10}`.repeat(200_000));
+          if (answer.status === 201) continue;
+          expect([503, 507]).toContain(answer.status);
+          unknown.push(`doc-${at}`);
+        }
+        whole.resize(300);
+        await postgres.restart();
+        await expect.poll(async () => (await client.put('later', 'later')).status, PATIENCE).toBe(201);
+        expect(client.acknowledged.size).toBeGreaterThan(40);
+        await client.mustFindAll(unknown);
+        await client.server.close();
+        await mustBeSound(storage);
+      } finally {
+        await client.server.close();
+        await postgres.remove();
+        whole.unmount();
+      }
     },
     TIMEOUT_MS,
   );
