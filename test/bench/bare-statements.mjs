@@ -11,9 +11,9 @@ export class BareStatements {
   static async open(url, schema, connections = 10) {
     const bare = new BareStatements();
     bare.#schema = schema;
-    bare.#pool = new pg.Pool({ connectionString: url, max: connections });
     // As Settee's writes, which survive the end of the process, and not yet a power cut.
-    bare.#pool.on('connect', (client) => void client.query('SET synchronous_commit = off'));
+    const options = '-c synchronous_commit=off';
+    bare.#pool = new pg.Pool({ connectionString: url, max: connections, options });
     await bare.#pool.query(`CREATE SCHEMA ${schema}`);
     await bare.#pool.query(`CREATE TABLE ${schema}.documents (id text PRIMARY KEY, body text NOT NULL)`);
     return bare;

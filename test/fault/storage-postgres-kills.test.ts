@@ -40,7 +40,7 @@ describe.skipIf(cluster === undefined)('clients that write to PostgreSQL', () =>
   const running = new Set<ServerProcess>();
   let storage = '';
 
-  beforeAll(() => buildServer(), 60_000);
+  beforeAll(() => buildServer(), 300_000);
   beforeEach(() => {
     storage = newSchema(postgres.url());
     console.info(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
