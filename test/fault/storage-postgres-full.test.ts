@@ -21,7 +21,8 @@ const TIMEOUT_MS = roundsOf(300_000, 3_600_000);
 const cluster = await Cluster.start({ fsync: true });
 if (cluster === undefined) mayBeMissing();
 const disk = cluster && SmallDisk.mount(24, NOBODY);
-if (cluster !== undefined && disk === undefined) console.info('No disk can be mounted here: tests of full ones are skipped.');
+if (cluster !== undefined && disk === undefined)
+  console.info('No disk can be mounted here: tests of full ones are skipped.');
 
 afterAll(async () => {
   await cluster?.remove();

@@ -161,7 +161,7 @@ class Load {
   }
 
   get summary(): string {
-    return `${this.acknowledged} writes to ${this.#ledger.size} documents acknowledged, ${this.#checked} looked at again, ${this.refused.length} clients refused, update_seq ${this.#updateSeq}`;
+    return `${this.acknowledged} writes to ${this.#ledger.size} documents acknowledged, ${this.#checked} looked at again, ${this.refused.length} refused, update_seq ${this.#updateSeq}${[...new Set(this.refused)].map((reason) => `\n  ${reason}`).join('')}`;
   }
 
   async createDatabase(server: ServerProcess): Promise<void> {
@@ -197,7 +197,7 @@ class Load {
     } catch (error) {
       // It says that it is not known whether the write was carried out, or that the owner was without PostgreSQL for too long.
       if (!(error instanceof RefusedWrite) || error.status !== 503) throw error;
-      this.refused.push(error.message);
+      this.refused.push(error.message.replace(/^.*? was answered with /, ''));
     }
   }
 

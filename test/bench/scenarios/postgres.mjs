@@ -56,7 +56,10 @@ export async function run(bench) {
     servers[home] = await bench.startSettee(places[home]);
     return servers[home];
   };
-  const measured = [...(await measureWarm(bench, servers, bare)), ...(await measureCold(bench, servers, bare, restart))];
+  const measured = [
+    ...(await measureWarm(bench, servers, bare)),
+    ...(await measureCold(bench, servers, bare, restart)),
+  ];
   for (const server of Object.values(servers)) await server.stop();
   for (const one of Object.values(bare)) await one.close();
   await dropSchemas(url, Object.values(schemas));

@@ -45,7 +45,11 @@ export class Cluster {
   }
 
   /** Returns undefined if there is no PostgreSQL, and none can be installed. */
-  static async start({ fsync = false, settings = [], parent = tmpdir() }: ClusterOptions = {}): Promise<Cluster | undefined> {
+  static async start({
+    fsync = false,
+    settings = [],
+    parent = tmpdir(),
+  }: ClusterOptions = {}): Promise<Cluster | undefined> {
     const programs = findPostgres();
     if (programs === undefined) return undefined;
     const folder = await mkdtemp(join(parent, 'settee-postgres-'));
