@@ -149,6 +149,14 @@ export abstract class PageInTab {
     );
   }
 
+  /** Waits until the control can't be used for that reason: rights in a database are known only when the server has said them. */
+  isOff(name: string, reason: string): Promise<void> {
+    return this.until(
+      `(() => { ${FINDERS} const found = control(${JSON.stringify(name)}); return found?.ariaDisabled === 'true' && found.title === ${JSON.stringify(reason)}; })()`,
+      `that ${name} is off: ${reason}`,
+    );
+  }
+
   /** Why the control can't be used; undefined if it can. */
   async whyOff(name: string): Promise<unknown> {
     await this.until(
@@ -165,12 +173,12 @@ export abstract class PageInTab {
     const thrown = await this.tab.evaluate(`(async () => {
       const end = performance.now() + 50_000;
       let thrown = '';
-      for (let pauseMs = 4; performance.now() < end; pauseMs = Math.min(40, pauseMs * 2)) {
+      while (performance.now() < end) {
         try {
           if (await (${expression})) return true;
           thrown = '';
         } catch (error) { thrown = '; last error: ' + error; }
-        await new Promise((done) => setTimeout(done, pauseMs));
+        await new Promise((done) => setTimeout(done, 40));
       }
       return thrown;
     })()`);
