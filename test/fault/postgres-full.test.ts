@@ -150,7 +150,7 @@ class Client {
     const headers = { 'content-type': 'application/json', 'x-svc-full-commit': 'true' };
     const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
     const response = await fetch(`${this.server.url}${path}`, init);
-    return { status: response.status, body: await response.json() };
+    return { status: response.status, body: (await response.json()) as Answer['body'] };
   }
 
   /** Waits where a machine that stood still has lost the ownership for a moment: the server then says so, or hangs up in a response. */

@@ -161,7 +161,9 @@ class Load {
   }
 
   get summary(): string {
-    return `${this.acknowledged} writes to ${this.#ledger.size} documents acknowledged, ${this.#checked} looked at again, ${this.refused.length} refused, update_seq ${this.#updateSeq}${[...new Set(this.refused)].map((reason) => `\n  ${reason}`).join('')}`;
+    const { length } = this.refused;
+    const figures = `${this.acknowledged} writes to ${this.#ledger.size} documents acknowledged, ${this.#checked} looked at again, ${length} refused, update_seq ${this.#updateSeq}`;
+    return [figures, ...new Set(this.refused)].join('\n  ');
   }
 
   async createDatabase(server: ServerProcess): Promise<void> {
@@ -174,7 +176,9 @@ class Load {
   async write({ url }: ServerProcess, disturb: (acknowledgedMore: AcknowledgedMore) => Promise<void>): Promise<void> {
     const end = new AbortController();
     const all = Promise.all(this.#writers.map((writer) => this.#run(writer, new Connection(url), end.signal)));
-    const acknowledgedMore: AcknowledgedMore = (count) => Promise.race([this.#acknowledgedMore(count), all.then()]);
+    const acknowledgedMore: AcknowledgedMore = async (count) => {
+      await Promise.race([this.#acknowledgedMore(count), all]);
+    };
     await acknowledgedMore(this.#random.between(FEWEST, MOST));
     await delay(this.#random.between(0, LATEST_MS));
     await disturb(acknowledgedMore);
