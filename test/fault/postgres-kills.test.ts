@@ -5,8 +5,9 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { at } from '../support/conformance/json.ts';
 import { checkDocuments, readUpdateSeq } from '../support/crash/check.ts';
-import { Connection, ConnectionLost } from '../support/crash/connection.ts';
+import { type Answer, Connection, ConnectionLost } from '../support/crash/connection.ts';
 import { Ledger } from '../support/crash/ledger.ts';
 import { buildServer, ServerProcess } from '../support/crash/server-process.ts';
 import { CrashWriter, RefusedWrite } from '../support/crash/writer.ts';
@@ -229,9 +230,21 @@ class Load {
   }
 }
 
+/** Asks again as long as the server has not reached PostgreSQL for a while, which a slow machine may cause at any time. */
+class PatientConnection extends Connection {
+  override async ask(question: Parameters<Connection['ask']>[0]): Promise<Answer> {
+    for (;;) {
+      const answer = await super.ask(question);
+      if (answer.status !== 503 || at(answer.json, 'error') !== 'service_unavailable') return answer;
+      if (question.path === '_up') return answer;
+      await delay(PATIENCE.interval);
+    }
+  }
+}
+
 /** A connection to the server, once that owns the storage. */
 async function ownedBy({ url }: ServerProcess): Promise<Connection> {
-  const connection = new Connection(url);
+  const connection = new PatientConnection(url);
   await expect.poll(() => statusOf(connection), PATIENCE).toBe(200);
   return connection;
 }
