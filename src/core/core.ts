@@ -88,7 +88,10 @@ export interface CoreOptions {
 export type Health = NonNullable<Services['health']>;
 
 /** See `ReplicatorHost`. */
-export type Network = Pick<ReplicatorHost, 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'mostConnections'>;
+export type Network = Pick<
+  ReplicatorHost,
+  'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'isOnline' | 'mostConnections'
+>;
 
 export interface Core {
   readonly handle: Handle;

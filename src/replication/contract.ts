@@ -15,6 +15,7 @@ import type { Log } from '../base/system/contract.ts';
 import type { DatabaseUser } from '../database/store/contract.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import type { PeerMemory } from './peer-memory.ts';
+import type { Reachability } from './reachability.ts';
 
 /** As the peer returned it, to be sent back unchanged: a number, a string, or a list of them in some servers of the family. */
 export type Sequence = number | string | readonly unknown[];
@@ -126,6 +127,8 @@ export interface RunStats {
   readonly pending: number | undefined;
   /** Undefined while there is no outage. */
   readonly outage?: PeerOutage | undefined;
+  /** False until both databases have responded. */
+  readonly hasReached?: boolean | undefined;
 }
 
 /** A database that doesn't respond as it should, and is retried within the run. */
@@ -135,6 +138,8 @@ export interface PeerOutage {
   /** Milliseconds since the epoch: when the last request succeeded, and when the next one is sent. */
   readonly since: number;
   readonly nextAttempt: number;
+  /** Its host can't be reached at all. False by default. */
+  readonly isOffline?: boolean | undefined;
 }
 
 /** A revision that could not be copied. The run went on without it. */
@@ -203,6 +208,10 @@ export interface ReplicatorHost {
   readonly guard?: NetworkGuard | undefined;
   /** `fetch` is a browser's: it sends no cookies that are set by hand, and no streamed bodies. False by default. */
   readonly isBrowserFetch?: boolean | undefined;
+  /** False if the device certainly has no network; undefined if the host can't tell. */
+  readonly isOnline?: (() => boolean) | undefined;
+  /** Wakes what waits for a host when the host responds; undefined if only timers do. */
+  readonly reachability?: Reachability | undefined;
   /** Undefined if the number of connections is unlimited. */
   readonly connectionLimits?: ConnectionLimits | undefined;
   /** Connections of all replications together, if the host bounds them. */
@@ -282,4 +291,6 @@ export interface ReplicationFailure extends DatabaseError {
   readonly isRetryable: boolean;
   /** How long the peer asked to wait (`Retry-After`). */
   readonly retryAfterMs?: number | undefined;
+  /** The origin of a peer that could not be reached at all. Such failures don't count: the device may be offline. */
+  readonly unreachable?: string | undefined;
 }

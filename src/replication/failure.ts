@@ -6,6 +6,8 @@ interface FailureDetails {
   readonly isRetryable: boolean;
   /** How long the peer asked to wait. */
   readonly retryAfterMs?: number | undefined;
+  /** The origin (scheme, host and port) of a peer that could not be reached at all. */
+  readonly unreachable?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -13,12 +15,14 @@ interface FailureDetails {
 export class ReplicationError extends DatabaseError {
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
+  readonly unreachable: string | undefined;
 
-  constructor(code: ErrorCode, reason: string, { isRetryable, retryAfterMs, cause }: FailureDetails) {
-    super(code, reason, { cause });
+  constructor(code: ErrorCode, reason: string, details: FailureDetails) {
+    super(code, reason, { cause: details.cause });
     this.name = 'ReplicationError';
-    this.isRetryable = isRetryable;
-    this.retryAfterMs = retryAfterMs;
+    this.isRetryable = details.isRetryable;
+    this.retryAfterMs = details.retryAfterMs;
+    this.unreachable = details.unreachable;
   }
 }
 
@@ -35,15 +39,28 @@ export function cancelled(): ReplicationError {
 }
 
 const FIRST_WAIT_MS = 5_000;
+const MAX_WAIT_MS = 3_600_000;
+/** Hosts that have no event for that must notice in time that the network is back. */
+const MAX_OFFLINE_WAIT_MS = 300_000;
 
-/** Returns the wait after so many consecutive failures: it doubles, and is never less than the peer asked for. */
+/** Returns the wait after so many consecutive failures: it doubles, up to a limit, and is never less than the peer asked for. */
 export function backOffMs(failures: number, failure: unknown): number {
   const asked = failure instanceof ReplicationError ? (failure.retryAfterMs ?? 0) : 0;
-  return Math.max(asked, FIRST_WAIT_MS * 2 ** (failures - 1));
+  const most = unreachableOf(failure) === undefined ? MAX_WAIT_MS : MAX_OFFLINE_WAIT_MS;
+  return Math.max(asked, Math.min(most, FIRST_WAIT_MS * 2 ** (failures - 1)));
 }
+
+/** Returns the origin of the peer that could not be reached at all; undefined for any other failure. */
+export function unreachableOf(failure: unknown): string | undefined {
+  return failure instanceof ReplicationError ? failure.unreachable : undefined;
+}
+
+/** The word for the failures of `unreachableOf`, in lists and in documents. */
+export const OFFLINE = 'offline';
 
 /** A text for people. Foreign errors may contain anything, so nothing of them is shown. */
 export function failureText(failure: unknown): string {
+  if (unreachableOf(failure) !== undefined && failure instanceof DatabaseError) return `${OFFLINE}: ${failure.reason}`;
   if (failure instanceof DatabaseError) return `${failure.code}: ${failure.reason}`;
   return 'unknown_error: The replication failed for an unexpected reason. The log of the service has details.';
 }

@@ -51,9 +51,23 @@ export interface ReplicationProgress {
   readonly pending: number | undefined;
 }
 
+/** Why a replication can't go on at present, in the field names of its lists. */
+export interface TaskTrouble {
+  /** `paused`: a host can't be reached. */
+  readonly state: 'paused' | 'crashing';
+  readonly error: string;
+  /** RFC 3339. */
+  readonly error_since?: string;
+  readonly next_attempt?: string;
+}
+
 export interface ReplicationTask {
-  /** `refused`: the documents that could not be copied, in the form in which they are shown. */
-  update(progress: ReplicationProgress, refused: readonly object[]): void;
+  /**
+   * `refused`: the documents that could not be copied, in the form in which they are shown. `trouble`: undefined while it runs.
+   */
+  update(progress: ReplicationProgress, refused: readonly object[], trouble?: TaskTrouble): void;
+  /** It has stopped, and continues later. The task stays in the list until it ends. */
+  pause(trouble: TaskTrouble): void;
   end(): void;
 }
 
@@ -70,6 +84,10 @@ interface ReplicationStatus extends TaskStatus, ReplicationIdentity {
   readonly bytes_read: number;
   readonly bytes_written: number;
   readonly refused: readonly object[];
+  readonly state: 'running' | TaskTrouble['state'];
+  readonly error?: string;
+  readonly error_since?: string;
+  readonly next_attempt?: string;
 }
 
 export class ActiveTasks {
@@ -110,20 +128,32 @@ export class ActiveTasks {
       task: `${what.replication_id}: ${what.source} -> ${what.target}`,
       started_on: now,
     };
-    const show = (progress: ReplicationProgress, refused: readonly object[]): void => {
+    let shown: readonly [ReplicationProgress, readonly object[]] = [NOTHING_YET, []];
+    const show = (trouble: TaskTrouble | undefined): void => {
+      const [progress, refused] = shown;
+      const figures = replicationFigures(progress);
       const status: ReplicationStatus = {
         ...common,
         ...what,
-        ...replicationFigures(progress),
+        ...figures,
+        ...(trouble === undefined
+          ? { state: 'running' }
+          : { ...trouble, status: `${figures.status}; ${trouble.error}` }),
         refused,
         updated_on: this.#seconds(),
       };
       this.#running.set(number, status);
     };
-    show(NOTHING_YET, []);
+    show(undefined);
     return {
       // Updates after the end are ignored.
-      update: (progress, refused) => this.#running.has(number) && show(progress, refused),
+      update: (progress, refused, trouble) => {
+        shown = [progress, refused];
+        if (this.#running.has(number)) show(trouble);
+      },
+      pause: (trouble) => {
+        if (this.#running.has(number)) show(trouble);
+      },
       end: () => {
         this.#running.delete(number);
       },

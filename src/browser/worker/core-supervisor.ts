@@ -201,7 +201,7 @@ export class CoreSupervisor {
         basePath,
         engine,
         config: settings,
-        network: { fetch: (url, init) => fetch(toNetwork(instance, url), init), isBrowserFetch: true },
+        network: { fetch: (url, init) => fetch(toNetwork(instance, url), init), isBrowserFetch: true, isOnline },
         ownBase: () => ownBaseOf(instance),
         restart: () => this.#restart(),
       });
@@ -274,6 +274,11 @@ function toNetwork(instance: Instance, url: RequestInfo | URL): RequestInfo {
 function userAgent(): string {
   const navigator: { readonly userAgent: string } | undefined = Reflect.get(globalThis, 'navigator');
   return navigator?.userAgent ?? '';
+}
+
+function isOnline(): boolean {
+  const navigator: { readonly onLine?: boolean } | undefined = Reflect.get(globalThis, 'navigator');
+  return navigator?.onLine !== false;
 }
 
 /**

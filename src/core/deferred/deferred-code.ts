@@ -28,6 +28,7 @@ import { ReplicationDocuments } from '../../replication/documents/replication-do
 import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
 import { PeerMemory } from '../../replication/peer-memory.ts';
+import { Reachability } from '../../replication/reachability.ts';
 import { readFilter, runReplication } from '../../replication/run/replication-run.ts';
 import { createAccounts } from './accounts-part.ts';
 import type {
@@ -141,7 +142,8 @@ const createReplicatorPart: DeferredCode['replicator'] = ({ registry, config, ta
   const fair = mostConnections === undefined ? undefined : new FairConnectionLimits(mostConnections);
   const connectionLimits = isBrowserFetch === true ? new HostConnectionLimits() : fair;
   const bytes = () => integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES;
-  const host = { ...needs.host, connectionLimits, memory: new PeerMemory(bytes, needs.bytesInFlight) };
+  const memory = new PeerMemory(bytes, needs.bytesInFlight);
+  const host = { ...needs.host, connectionLimits, memory, reachability: new Reachability() };
   const settings = () => readReplicatorSettings(config);
   const replicator = new Replicator({ run: runReplication, readFilter, host, settings, tasks, ownBase });
   const { clock, log } = host;

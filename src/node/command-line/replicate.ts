@@ -247,6 +247,7 @@ export class ReplicationProgress {
         this.#figures = figures;
         this.#show(figures, refused.length);
       },
+      pause: () => undefined,
       end: () => undefined,
     };
   };

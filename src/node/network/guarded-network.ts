@@ -5,6 +5,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
 import type { Agent, buildConnector, Dispatcher } from 'undici';
+import { unreachableCause } from '../../replication/peers/client/unreachable.ts';
 import { type IpAddress, type IpBlock, isIn, isPublic, parseBlock, parseIp } from './ip-address.ts';
 import { isLocalName, isOfThisMachine, type OwnAddresses } from './own-addresses.ts';
 import type { ProxiedFetches } from './proxied-fetch.ts';
@@ -144,7 +145,7 @@ async function unified(work: () => Promise<Response>, signal: AbortSignal | null
     return await work();
   } catch (failure) {
     if (signal?.aborted === true) throw failure;
-    throw new TypeError('fetch failed', { cause: new Error(UNREACHABLE) });
+    throw new TypeError('fetch failed', { cause: unreachableCause(UNREACHABLE) });
   }
 }
 

@@ -6,7 +6,8 @@ import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocumentRow, Snapshot } from '../../database/store/contract.ts';
 import { describeEndpointText } from '../jobs/endpoint.ts';
 import type { Job } from '../jobs/job.ts';
-import { type EndpointInfo, endpointInfo, failureInfo, jobInfo, NODE, timestamp } from '../jobs/job-listing.ts';
+import { type EndpointInfo, endpointInfo, jobInfo, NODE } from '../jobs/job-listing.ts';
+import { failureInfo, shownState, timestamp } from '../jobs/job-trouble.ts';
 import { stateOf } from './state-members.ts';
 import { documentBatches } from './stored-documents.ts';
 import type { WatchedDocument } from './watched-document.ts';
@@ -15,6 +16,7 @@ export const LISTED_STATES = [
   'initializing',
   'pending',
   'running',
+  'paused',
   'crashing',
   'error',
   'completed',
@@ -99,7 +101,7 @@ function listWatched(common: Common, document: JsonObject, watched: WatchedDocum
   return {
     ...common,
     id: replicationId?.full ?? null,
-    state: isStarted ? job.state : stateOfStatus(status),
+    state: isStarted ? shownState(job) : stateOfStatus(status),
     ...(replication === undefined ? endpointsOf(document) : endpointInfo(replication)),
     info: isStarted ? jobInfo(job) : hasFailed ? failureInfo(reason, failingSince, nextAttempt) : null,
     error_count: isStarted ? job.failures : failures,

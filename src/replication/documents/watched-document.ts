@@ -10,9 +10,10 @@ import { type Log, REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, Replication } from '../contract.ts';
-import { backOffMs, failureText, RightsEnded } from '../failure.ts';
+import { backOffMs, failureText, RightsEnded, unreachableOf } from '../failure.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
-import { refusedInfo, timestamp } from '../jobs/job-listing.ts';
+import { refusedInfo } from '../jobs/job-listing.ts';
+import { timestamp } from '../jobs/job-trouble.ts';
 import { RefusedLedger } from '../jobs/refused-documents.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
 import { locateReplication, parseReplication, parseUser, type RequestOptions } from '../jobs/replication-request.ts';
@@ -45,12 +46,16 @@ function statsOf({ addedAt, figures, ledger }: Job): JsonObject {
 
 /** The delay until the document names refused documents while its replication runs. */
 const LEDGER_MS = 2_000;
+/** Retries of a request for what the document names, before its replication begins. */
+const RETRIES_TO_BEGIN = 3;
 
 export type DocumentStatus =
   /** The document's request is being read. */
   | 'initializing'
   /** Reading the request failed, and is retried after a while. */
   | 'error'
+  /** Reading the request needs a host that can't be reached. */
+  | 'paused'
   /** The request is impossible, or was tried often enough. */
   | 'failed'
   /** Another document asks for the same replication. */
@@ -92,8 +97,12 @@ export class WatchedDocument {
   replication: Replication | undefined;
   replicationId: ReplicationId | undefined;
   job: Job | undefined;
-  /** Failed attempts to begin. */
+  /** Failed attempts to begin that count. */
   failures = 0;
+  /** Consecutive attempts that ended because a host could not be reached. */
+  #pauses = 0;
+  /** Another replication's response ended the last pause. */
+  #wasWoken = false;
   reason: string | undefined;
   /** Milliseconds since the epoch: the first of those failures, and when the next attempt is made. */
   failingSince: number | undefined;
@@ -148,7 +157,8 @@ export class WatchedDocument {
 
   /** The network is back. */
   wake(): void {
-    if (this.status !== 'error' && !(this.status === 'failed' && this.failures > 0)) return;
+    const isRetried = this.status === 'error' || this.status === 'paused';
+    if (!isRetried && !(this.status === 'failed' && this.failures > 0)) return;
     this.failures = 0;
     this.begin();
   }
@@ -177,9 +187,13 @@ export class WatchedDocument {
     );
     if (replication === undefined || this.#isStopped) return;
     this.replication = replication;
-    const id = await this.#options.replicator.idOf(replication);
+    // The whole attempt is repeated, so that its document soon says what it waits for.
+    const retriesPerRequest = Math.min(RETRIES_TO_BEGIN, replication.retriesPerRequest);
+    const id = await this.#options.replicator.idOf({ ...replication, retriesPerRequest });
     if (this.#isStopped) return;
     this.replicationId = id;
+    this.#pauses = 0;
+    this.#wasWoken = false;
     if (booleanMember(this.#document, 'retry_refused') === true)
       return this.#retryRefused(this.#orderOf(id, replication));
     const holder = this.#options.claim(id, this);
@@ -270,8 +284,9 @@ export class WatchedDocument {
 
   readonly #listener: JobListener = {
     healthy: () => this.#note('triggered'),
-    failed: ({ lastFailure }, _failure, retryMs) => {
-      this.#note('error', lastFailure);
+    failed: ({ state, lastFailure }, _failure, retryMs) => {
+      if (state === 'paused') this.#notePause(lastFailure);
+      else this.#note('error', lastFailure);
       if (retryMs === undefined) this.#options.releasePermit(this);
     },
     completed: (job) => this.#complete(job),
@@ -293,8 +308,14 @@ export class WatchedDocument {
 
   #fail(failure: unknown): void {
     const { settings, log } = this.#options;
-    this.failures++;
     this.reason = failureText(failure);
+    const unreachable = unreachableOf(failure);
+    if (unreachable !== undefined) {
+      this.#pause(unreachable, failure);
+      return;
+    }
+    this.#pauses = 0;
+    this.failures++;
     if (!isDatabaseError(failure)) log.error(`unexpected failure of the replication document ${this.id}`, failure);
     const isLasting = failure instanceof RightsEnded || this.failures > settings().maxRetries;
     const retryMs = !isLasting ? backOffMs(this.failures, failure) : undefined;
@@ -306,9 +327,38 @@ export class WatchedDocument {
     this.#note('error', this.reason);
   }
 
+  /** Offline is no failure: it does not count, and ends as soon as the host responds to another replication. */
+  #pause(unreachable: string, failure: unknown): void {
+    const retryMs = backOffMs(++this.#pauses, failure);
+    this.#setStatus('paused');
+    this.failingSince ??= this.updatedAt;
+    this.nextAttempt = this.updatedAt + retryMs;
+    const stopTimer = startBackgroundTimer(retryMs, () => this.begin());
+    // A host that responds only to others would wake this one again and again.
+    const { reachability } = this.#options.replicator;
+    const stopListening = this.#wasWoken ? undefined : reachability?.next(unreachable, () => this.#wakeByHost());
+    this.#wasWoken = false;
+    this.#stopTimer = () => {
+      stopTimer();
+      stopListening?.();
+    };
+    this.#notePause(this.reason);
+  }
+
   #setStatus(status: DocumentStatus): void {
     this.status = status;
     this.updatedAt = this.#options.clock.now();
+  }
+
+  #wakeByHost(): void {
+    this.#wasWoken = true;
+    this.begin();
+  }
+
+  /** Without a state, as other documents that wait: servers of the family know no state for this. */
+  #notePause(reason: string | undefined): void {
+    this.#noted = undefined;
+    this.#writer.want({ _replication_state_reason: reason, _replication_id: this.replicationId?.full });
   }
 
   #note(state: DocumentState, reason?: string): void {

@@ -1,7 +1,9 @@
 /** How replications are listed (docs/http/replication.md#list-of-replications), in the names of later versions of the family. Without secrets. */
+import type { ReplicationIdentity } from '../../base/system/active-tasks.ts';
 import type { Replication } from '../contract.ts';
 import { describeEndpoint, describeProxy } from './endpoint.ts';
 import type { Job } from './job.ts';
+import { failureInfo, shownState, timestamp, troubleOf } from './job-trouble.ts';
 import type { RefusedLedger } from './refused-documents.ts';
 
 /** The family's name for a server's own node. */
@@ -17,7 +19,7 @@ export function listJob(job: Job): object {
     target: describeEndpoint(replication.target),
     user: owner.name,
     doc_id: origin?.docId ?? null,
-    state: job.state,
+    state: shownState(job),
     info: jobInfo(job),
     history: job.history.map(({ type, at, reason }) => ({
       timestamp: timestamp(at),
@@ -31,9 +33,9 @@ export function listJob(job: Job): object {
 
 /** Returns the progress; the failure, if nothing succeeded since; null if there is neither. */
 export function jobInfo(job: Job): object | null {
-  const { figures, ledger, failures } = job;
+  const { figures, ledger } = job;
   const error = errorInfo(job);
-  if (figures === undefined) return failures > 0 ? { ...error, ...refusedInfo(ledger) } : null;
+  if (figures === undefined) return troubleOf(job) === undefined ? null : { ...error, ...refusedInfo(ledger) };
   return {
     revisions_checked: figures.missingChecked,
     missing_revisions_found: figures.missingFound,
@@ -51,21 +53,9 @@ export function jobInfo(job: Job): object | null {
   };
 }
 
-function errorInfo({ state, figures, failures, lastFailure, failingSince, nextAttempt }: Job): object {
-  const outage = state === 'running' ? figures?.outage : undefined;
-  if (outage !== undefined) {
-    return failureInfo(outage.reason, failingSince ?? outage.since, outage.nextAttempt);
-  }
-  return failures > 0 && lastFailure !== undefined ? failureInfo(lastFailure, failingSince, nextAttempt) : {};
-}
-
-/** Returns why it can't go on, since when, and when it is retried; times in milliseconds since the epoch. */
-export function failureInfo(error: string, since: number | undefined, nextAttempt: number | undefined): object {
-  return {
-    error,
-    ...(since === undefined ? {} : { error_since: timestamp(since) }),
-    ...(nextAttempt === undefined ? {} : { next_attempt: timestamp(nextAttempt) }),
-  };
+function errorInfo(job: Job): object {
+  const trouble = troubleOf(job);
+  return trouble === undefined ? {} : failureInfo(trouble.error, trouble.since, trouble.nextAttempt);
 }
 
 /** Returns the documents that could not be copied: the first of them, and their number. */
@@ -89,7 +79,24 @@ export function endpointInfo({ source, target }: Replication): EndpointInfo {
   };
 }
 
-/** RFC 3339, in seconds. */
-export function timestamp(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+export function jobIdentity({ order }: Job): ReplicationIdentity {
+  const { id, origin, replication, owner } = order;
+  return {
+    replication_id: id.full,
+    doc_id: origin?.docId ?? null,
+    source: describeEndpoint(replication.source),
+    target: describeEndpoint(replication.target),
+    continuous: replication.continuous,
+    user: owner.name,
+  };
+}
+
+/** For the log. */
+export function describeJob({ order }: Job): string {
+  return `${describeEndpoint(order.replication.source)} to ${describeEndpoint(order.replication.target)}`;
+}
+
+export function usesNetwork({ order }: Job): boolean {
+  const { source, target } = order.replication;
+  return source.kind === 'remote' || target.kind === 'remote';
 }

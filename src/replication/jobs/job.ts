@@ -2,19 +2,21 @@
  * One replication to run: its order, its progress, and its history. `replication-jobs.ts` moves it through its states.
  *
  *     pending ── its turn ──► running ── done ──► completed
- *        ▲  ▲                   │ │
+ *        ▲  ▲                   │ │ └── a host can't be reached ──► paused
  *        │  └── others wait ────┘ └── failed ──► crashing ── tried often enough ──► failed
  *        └────────────────── after a while ────────┘
+ *
+ * From `paused` it also goes back to `pending` after a while, and as soon as the host responds to another replication.
  */
 
 import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
-import type { RefusedDocument, Replication, RunResult, RunStats, Selection } from '../contract.ts';
+import type { Replication, RunResult, RunStats, Selection } from '../contract.ts';
 import { userKey } from '../user-key.ts';
 import type { RefusedLedger } from './refused-documents.ts';
 import type { ReplicationId } from './replication-id.ts';
 
-export type JobState = 'pending' | 'running' | 'crashing' | 'completed' | 'failed';
+export type JobState = 'pending' | 'running' | 'paused' | 'crashing' | 'completed' | 'failed';
 
 /** The document that asks for a replication. */
 export interface JobOrigin {
@@ -87,14 +89,22 @@ export class Job {
   figures: RunStats | undefined;
   /** Everything is copied. */
   isIdle = false;
-  /** Consecutive failed attempts. */
+  /** Consecutive failed attempts that count. */
   failures = 0;
+  /** Consecutive attempts that ended because a host could not be reached: they don't count. */
+  pauses = 0;
+  /** Another replication's response ended the last pause. */
+  wasWoken = false;
+  /** The attempt that runs has reached both databases. */
+  hasReached = false;
   lastFailure: string | undefined;
   /** Milliseconds since the epoch: the first failure since the last success, and when the next attempt is made. */
   failingSince: number | undefined;
   nextAttempt: number | undefined;
   /** Ends the attempt that runs, or the wait for the next one. */
   abort: (() => void) | undefined;
+  /** How it is shown in the list of tasks; undefined before the first attempt. */
+  task: ReplicationTask | undefined;
   /** Settles, never rejecting, when the attempt that runs is over. */
   attempt: Promise<void> | undefined;
   /** Milliseconds since the epoch: when it was added, and when the last attempt began. */
@@ -129,7 +139,16 @@ export class Job {
   /** Earlier failures do not count any more. */
   recover(): void {
     this.failures = 0;
+    this.pauses = 0;
     this.failingSince = undefined;
+  }
+
+  /** The attempt has reached both databases. */
+  reach(): void {
+    this.hasReached = true;
+    this.pauses = 0;
+    this.wasWoken = false;
+    if (this.failures === 0) this.failingSince = undefined;
   }
 
   note(event: JobEvent): void {
@@ -164,55 +183,5 @@ export class Job {
       if (waiter.lasting && !isLast) this.#waiters.push(waiter);
       else waiter.reject(failure);
     }
-  }
-}
-
-/** Stores what a run reports. */
-export class JobObserver {
-  readonly #job: Job;
-  readonly #task: ReplicationTask;
-  readonly #service: { now(): number; onActivity(): void };
-  #firstCheckpoint: string | undefined;
-  #isHealthy = false;
-
-  constructor(job: Job, task: ReplicationTask, service: { now(): number; onActivity(): void }) {
-    this.#job = job;
-    this.#task = task;
-    this.#service = service;
-  }
-
-  progress(figures: RunStats): void {
-    const job = this.#job;
-    job.figures = figures;
-    job.updatedAt = this.#service.now();
-    this.#report(figures);
-    const checkpoint = JSON.stringify(figures.checkpointedSourceSeq);
-    this.#firstCheckpoint ??= checkpoint;
-    this.#noteHealth();
-    if (checkpoint !== this.#firstCheckpoint) job.recover();
-  }
-
-  refused(document: RefusedDocument): void {
-    this.#job.ledger.add(document);
-    this.#job.order.listener?.ledgerChanged?.(this.#job);
-    if (this.#job.figures !== undefined) this.#report(this.#job.figures);
-  }
-
-  idle(isIdle: boolean): void {
-    this.#job.isIdle = isIdle;
-    this.#job.updatedAt = this.#service.now();
-    this.#noteHealth();
-    if (isIdle) this.#job.recover();
-    this.#service.onActivity();
-  }
-
-  #noteHealth(): void {
-    if (this.#isHealthy) return;
-    this.#isHealthy = true;
-    this.#job.order.listener?.healthy?.(this.#job);
-  }
-
-  #report(figures: RunStats): void {
-    this.#task.update(figures, this.#job.ledger.list());
   }
 }

@@ -7,14 +7,16 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
 import { type CooperativeTask, nextTurn, runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
-import type { ReplicationTask } from '../../base/system/active-tasks.ts';
+import type { ReplicationIdentity, ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { logOfClients } from '../../base/system/log.ts';
-import type { Replication, ReplicationActivity, ReplicatorHost, RunReplication, RunResult } from '../contract.ts';
-import { backOffMs, failureText, RightsEnded } from '../failure.ts';
+import type { ReplicationActivity, ReplicatorHost, RunReplication, RunResult } from '../contract.ts';
+import { backOffMs, failureText, RightsEnded, unreachableOf } from '../failure.ts';
 import { isAdmin } from '../user-key.ts';
-import { describeEndpoint } from './endpoint.ts';
-import { Job, JobObserver, type JobOrder } from './job.ts';
+import { Job, type JobOrder } from './job.ts';
+import { describeJob, jobIdentity, usesNetwork } from './job-listing.ts';
+import { JobObserver } from './job-observer.ts';
+import { shownState, taskTrouble } from './job-trouble.ts';
 import { RefusedLedger } from './refused-documents.ts';
 import type { ReplicatorSettings } from './replicator-settings.ts';
 import { assertRights } from './rights.ts';
@@ -30,14 +32,7 @@ export interface JobsOptions {
 
 /** Where running replications are shown. */
 export interface ReplicationTasks {
-  startReplication(what: {
-    readonly replication_id: string;
-    readonly doc_id: string | null;
-    readonly source: string;
-    readonly target: string;
-    readonly continuous: boolean;
-    readonly user: string | null;
-  }): ReplicationTask;
+  startReplication(what: ReplicationIdentity): ReplicationTask;
 }
 
 export class ReplicationJobs {
@@ -87,6 +82,7 @@ export class ReplicationJobs {
     if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
     this.#waiting.delete(job);
     job.abort?.();
+    job.task?.end();
     job.reject(why, true);
     this.#noteActivity();
     await job.attempt;
@@ -99,7 +95,7 @@ export class ReplicationJobs {
   wake(): void {
     const now = this.#now();
     for (const job of this.#jobs.values()) {
-      if (job.state === 'running' && usesNetwork(job.order.replication)) this.#interrupt(job, now);
+      if (job.state === 'running' && usesNetwork(job)) this.#interrupt(job, now);
       else this.retry(job);
     }
   }
@@ -107,21 +103,23 @@ export class ReplicationJobs {
   get activity(): ReplicationActivity {
     const jobs = [...this.#jobs.values()];
     if (jobs.some(({ state, isIdle }) => state === 'pending' || (state === 'running' && !isIdle))) return 'busy';
-    return jobs.some(({ state }) => state === 'crashing' || state === 'failed') ? 'failing' : 'resting';
+    return jobs.some(isRetried) ? 'failing' : 'resting';
   }
 
-  /** As `wake`, for one. Does nothing with a job that runs, or waits for its turn. */
+  /** As `wake`, for one that is requested. Does nothing with a job that gets on, or waits for its turn. */
   retry(job: Job): void {
-    if (job.state !== 'crashing' && job.state !== 'failed') return;
+    if (shownState(job) === 'paused' && job.state === 'running') this.#interrupt(job, this.#now());
+    if (!isRetried(job)) return;
     job.abort?.();
     job.failures = 0;
+    job.wasWoken = false;
     this.#queue(job);
   }
 
   /** Ends the attempt that runs, or the wait for the next one, and makes another attempt in its turn. */
   beginAgain(job: Job): void {
     if (job.state === 'running') this.#interrupt(job, this.#now());
-    else if (job.state === 'crashing') this.retry(job);
+    else if (job.state === 'crashing' || job.state === 'paused') this.retry(job);
   }
 
   async close(): Promise<void> {
@@ -231,24 +229,22 @@ export class ReplicationJobs {
   #start(job: Job): void {
     const controller = new AbortController();
     const { run, host, tasks } = this.#options;
-    const { replication, id, origin } = job.order;
-    const task = tasks.startReplication({
-      replication_id: id.full,
-      doc_id: origin?.docId ?? null,
-      source: describeEndpoint(replication.source),
-      target: describeEndpoint(replication.target),
-      continuous: replication.continuous,
-      user: job.order.owner.name,
-    });
+    const { replication, id } = job.order;
+    job.task?.end();
+    const task = tasks.startReplication(jobIdentity(job));
     job.state = 'running';
     job.startedAt = this.#now();
+    job.hasReached = false;
     job.figures = undefined;
     job.isIdle = false;
     job.abort = () => controller.abort();
+    job.task = task;
+    const trouble = taskTrouble(job);
+    if (trouble !== undefined) task.pause(trouble);
     job.note({ type: 'started', at: job.startedAt });
     this.#running.add(job);
     const log = this.#logOf(job);
-    log.info(`replication ${id.full} started: ${describe(job)}`);
+    log.info(`replication ${id.full} started: ${describeJob(job)}`);
     const observer = new JobObserver(job, task, {
       now: () => this.#now(),
       onActivity: () => this.#noteActivity(),
@@ -264,7 +260,7 @@ export class ReplicationJobs {
         (failure: unknown) => this.#fail(job, failure, controller.signal),
       )
       .finally(() => {
-        task.end();
+        if (job.state !== 'paused') task.end();
         this.#noteActivity();
       });
   }
@@ -295,7 +291,7 @@ export class ReplicationJobs {
     job.updatedAt = this.#now();
     job.recover();
     this.#jobs.delete(job.id);
-    this.#logOf(job).info(`replication ${job.id} completed: ${describe(job)}`);
+    this.#logOf(job).info(`replication ${job.id} completed: ${describeJob(job)}`);
     job.order.listener?.completed?.(job, result);
     job.settle(result);
     this.#startWaiting();
@@ -303,41 +299,69 @@ export class ReplicationJobs {
 
   #fail(job: Job, failure: unknown, signal: AbortSignal): void {
     if (!this.#end(job, signal)) return;
-    const { host, settings } = this.#options;
+    const { host } = this.#options;
     const reason = failureText(failure);
     const now = this.#now();
     job.failingSince ??= job.figures?.outage?.since ?? now;
-    job.failures++;
     job.lastFailure = reason;
-    job.note({ type: 'crashed', at: now, reason });
-    const triesAgain = job.order.isKept && !(failure instanceof RightsEnded) && job.failures <= settings().maxRetries;
-    const retryMs = triesAgain ? backOffMs(job.failures, failure) : undefined;
-    this.#logOf(job).info(`replication ${job.id} failed (${describe(job)}), ${whatFollows(retryMs)}: ${reason}`);
+    const retryMs = this.#countFailure(job, failure);
+    const state = retryMs === undefined ? 'failed' : job.pauses > 0 ? 'paused' : 'crashing';
+    job.note({ type: state === 'paused' ? 'stopped' : 'crashed', at: now, reason });
+    const what = state === 'paused' ? 'is paused' : 'failed';
+    this.#logOf(job).info(`replication ${job.id} ${what} (${describeJob(job)}), ${whatFollows(retryMs)}: ${reason}`);
     if (!isDatabaseError(failure)) host.log.error(`unexpected failure of replication ${job.id}`, failure);
-    if (retryMs === undefined) {
-      job.state = 'failed';
-      if (!job.order.isKept) this.#jobs.delete(job.id);
-    } else {
-      job.state = 'crashing';
-      job.nextAttempt = now + retryMs;
-      job.abort = startBackgroundTimer(retryMs, () => {
-        job.abort = undefined;
-        this.#queue(job);
-      });
-    }
+    job.state = state;
+    if (retryMs !== undefined) this.#retryLater(job, retryMs, unreachableOf(failure));
+    else if (!job.order.isKept) this.#jobs.delete(job.id);
     job.order.listener?.failed?.(job, failure, retryMs);
     // Callers that wait for it learn of this attempt: the next one may be hours away, or never come.
     job.reject(failure, retryMs === undefined);
     this.#startWaiting();
   }
+
+  /** Returns the wait until the next attempt; undefined if there is none. A device that is offline has not failed: such attempts don't count. */
+  #countFailure(job: Job, failure: unknown): number | undefined {
+    if (!job.order.isKept) {
+      job.failures++;
+      return undefined;
+    }
+    if (unreachableOf(failure) !== undefined) return backOffMs(++job.pauses, failure);
+    job.pauses = 0;
+    job.failures++;
+    const isLast = failure instanceof RightsEnded || job.failures > this.#options.settings().maxRetries;
+    return isLast ? undefined : backOffMs(job.failures, failure);
+  }
+
+  /** `unreachable`: the host that it waits for, which may respond to another replication before that. */
+  #retryLater(job: Job, retryMs: number, unreachable: string | undefined): void {
+    job.nextAttempt = this.#now() + retryMs;
+    const goOn = () => {
+      job.abort?.();
+      job.abort = undefined;
+      this.#queue(job);
+    };
+    const stopTimer = startBackgroundTimer(retryMs, goOn);
+    // A host that responds only to others would wake this one again and again.
+    const mayWake = unreachable !== undefined && !job.wasWoken;
+    job.wasWoken = false;
+    const stopListening = mayWake
+      ? this.#options.host.reachability?.next(unreachable, () => {
+          job.wasWoken = true;
+          goOn();
+        })
+      : undefined;
+    job.abort = () => {
+      stopTimer();
+      stopListening?.();
+    };
+    const trouble = taskTrouble(job);
+    if (job.state === 'paused' && trouble !== undefined) job.task?.pause(trouble);
+  }
 }
 
-function usesNetwork({ source, target }: Replication): boolean {
-  return source.kind === 'remote' || target.kind === 'remote';
-}
-
-function describe({ order }: Job): string {
-  return `${describeEndpoint(order.replication.source)} to ${describeEndpoint(order.replication.target)}`;
+/** Whether it waits after a failure, or has given up. */
+function isRetried({ state }: Job): boolean {
+  return state === 'paused' || state === 'crashing' || state === 'failed';
 }
 
 function whatFollows(retryMs: number | undefined): string {

@@ -7,6 +7,7 @@ import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
+import type { Reachability } from '../reachability.ts';
 import { isAdmin } from '../user-key.ts';
 import { isBelow } from './endpoint.ts';
 import type { Job, JobListener, JobOrder } from './job.ts';
@@ -108,7 +109,7 @@ export class Replicator {
       this.#isLookDue = false;
       for (const job of this.jobs.list()) {
         if (timeSlice.isDue) await timeSlice.rest();
-        if (job.state !== 'running' && job.state !== 'crashing') continue;
+        if (job.state !== 'running' && job.state !== 'crashing' && job.state !== 'paused') continue;
         await orElse(
           () => assertRights(job.order.replication),
           () => this.jobs.beginAgain(job),
@@ -175,6 +176,10 @@ export class Replicator {
     return this.#options.host.standings;
   }
 
+  get reachability(): Reachability | undefined {
+    return this.#options.host.reachability;
+  }
+
   async close(): Promise<void> {
     this.#ended.abort();
     await this.jobs.close();
@@ -186,12 +191,12 @@ export class Replicator {
    */
   #attach(order: JobOrder): Job | undefined {
     const job = this.jobs.get(order.id.full);
-    if (job === undefined || (job.state !== 'crashing' && job.state !== 'failed')) return job;
-    if (job.order.origin === undefined) {
+    const waits = job?.state === 'paused' || job?.state === 'crashing' || job?.state === 'failed';
+    if (waits && job.order.origin === undefined) {
       void this.jobs.remove(job);
       return undefined;
     }
-    this.jobs.retry(job);
+    if (job !== undefined) this.jobs.retry(job);
     return job;
   }
 

@@ -15,7 +15,7 @@ import {
 } from './client/authorization.ts';
 import { LocalTransport } from './client/local-transport.ts';
 import { NetworkTransport, type OtherServers } from './client/network-transport.ts';
-import { PeerClient } from './client/peer-client.ts';
+import { PeerClient, type PeerHost } from './client/peer-client.ts';
 import type { Transport } from './client/transport.ts';
 import { Peer } from './peer.ts';
 
@@ -49,6 +49,7 @@ export function openPeer(
     hostLimits: transport.isLocal
       ? undefined
       : host.connectionLimits?.of({ url: transport.name, side, user: memory?.user ?? '' }),
+    host: transport.isLocal ? undefined : peerHost(transport.name, replication, host),
     memory: transport.isLocal ? undefined : memory,
     tellsReasons: transport.isLocal || replication.asker.isAdmin,
     connectionTimeoutMs,
@@ -60,6 +61,12 @@ export function openPeer(
     signal,
   });
   return new Peer(client, connectionTimeoutMs, () => randomHex(random, 16));
+}
+
+/** Users who may not name every address learn nothing from the responses that admins' replications get. */
+function peerHost(url: string, { asker }: Replication, { reachability, isOnline, guard }: ReplicatorHost): PeerHost {
+  const { origin } = new URL(url);
+  return { origin: asker.isAdmin || guard === undefined ? origin : `${origin} of users`, reachability, isOnline };
 }
 
 function openTransport(endpoint: Endpoint, replication: Replication, host: ReplicatorHost): Transport {
@@ -79,7 +86,8 @@ function openTransport(endpoint: Endpoint, replication: Replication, host: Repli
     throw new ReplicationError('replication_failed', `This host can't ${what}: ${url}`, { isRetryable: false });
   }
   const isBrowserFetch = host.isBrowserFetch === true;
-  return new NetworkTransport({ url, fetch, isBrowserFetch, elsewhere: otherServers(host, proxy) });
+  const { isOnline } = host;
+  return new NetworkTransport({ url, fetch, isBrowserFetch, isOnline, elsewhere: otherServers(host, proxy) });
 }
 
 /** The peer chooses where it redirects to, not the user who named the peer. So an admin's rights don't apply to that address. */

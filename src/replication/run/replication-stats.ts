@@ -23,6 +23,8 @@ export class ReplicationStats {
   pendingAtSource: number | undefined;
   /** Changes that were read and are not processed. */
   changesUnderWay = 0;
+  /** Both databases have responded. */
+  hasReached = false;
   readonly #observer: RunObserver;
   readonly #counts: Record<Counted, number> = {
     docsRead: 0,
@@ -63,10 +65,10 @@ export class ReplicationStats {
   }
 
   get(): RunStats {
-    const { sourceSeq, checkpointedSourceSeq, pendingAtSource, changesUnderWay } = this;
+    const { sourceSeq, checkpointedSourceSeq, pendingAtSource, changesUnderWay, hasReached } = this;
     const pending = pendingAtSource === undefined ? undefined : pendingAtSource + changesUnderWay;
     const [outage] = [...this.#troubles.values()].sort((one, other) => one.since - other.since);
-    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending, outage };
+    return { ...this.#counts, sourceSeq, checkpointedSourceSeq, pending, outage, hasReached };
   }
 
   /** Notifies the observer, at once or soon. */

@@ -80,6 +80,7 @@ export class Session {
   async #run(): Promise<RunResult> {
     const { replication, checkpointId, host, figures } = this.#options;
     const infos = await this.#openEnds();
+    figures.hasReached = true;
     const checkpoints = new Checkpoints({ id: checkpointId, peers: this.#peers, infos, log: host.log });
     const common: CommonCheckpoint = replication.useCheckpoints ? await checkpoints.find() : { since: 0, history: [] };
     const since = replication.sinceSeq ?? common.since;

@@ -6,6 +6,7 @@ import { SHORT_ANSWER } from '../../../src/replication/peers/client/answer.ts';
 import { anonymous } from '../../../src/replication/peers/client/authorization.ts';
 import { PeerClient, type PeerClientOptions } from '../../../src/replication/peers/client/peer-client.ts';
 import type { Transport, TransportAnswer, TransportRequest } from '../../../src/replication/peers/client/transport.ts';
+import { Reachability } from '../../../src/replication/reachability.ts';
 
 type Reply = (request: TransportRequest) => Promise<TransportAnswer> | TransportAnswer;
 
@@ -168,6 +169,81 @@ describe('a request that fails', () => {
     const transport = new ScriptedTransport([answer(503, '{}', { 'retry-after': '3600' })]);
     await expect(json(clientOf(transport))).rejects.toMatchObject({ isRetryable: true, retryAfterMs: 3_600_000 });
     expect(transport.requests.length).toBe(1);
+  });
+});
+
+describe('a host that cannot be reached', () => {
+  const hostOf = (isOnline?: () => boolean) => ({
+    origin: 'http://peer.test',
+    reachability: new Reachability(),
+    isOnline,
+  });
+  const ONE = { retriesPerRequest: 1 };
+
+  test('is named by the failure and by what is reported before it', async () => {
+    const told: (PeerOutage | undefined)[] = [];
+    const client = clientOf(new ScriptedTransport([unreachable]), {
+      ...ONE,
+      host: hostOf(),
+      onOutage: (outage) => told.push(outage),
+    });
+    await expect(json(client)).rejects.toMatchObject({ code: 'replication_failed', unreachable: 'http://peer.test' });
+    const reason = "offline: http://peer.test/db can't be reached: connect ECONNREFUSED";
+    expect(told).toEqual([expect.objectContaining({ reason, isOffline: true })]);
+  });
+
+  test.each<[what: string, reply: Reply]>([
+    ['fails', answer(500, '{}')],
+    ['is overloaded', answer(503, '{}')],
+    ['answers nonsense', answer(200, '<html>')],
+  ])('is another than one that %s', async (_, reply) => {
+    const client = clientOf(new ScriptedTransport([reply]), { ...ONE, host: hostOf(() => true) });
+    const failed: unknown = await json(client).catch((failure: unknown) => failure);
+    expect(failed).toMatchObject({ code: 'replication_failed', unreachable: undefined });
+  });
+
+  test('is assumed for every connection that breaks while the device is offline', async () => {
+    const broken: Reply = () => {
+      throw new TypeError('fetch failed', { cause: new Error('other side closed') });
+    };
+    const failureWith = (isOnline: boolean) =>
+      json(clientOf(new ScriptedTransport([broken]), { ...ONE, host: hostOf(() => isOnline) })).catch(
+        (failure: unknown) => failure,
+      );
+    expect(await failureWith(true)).toMatchObject({ unreachable: undefined });
+    expect(await failureWith(false)).toMatchObject({
+      unreachable: 'http://peer.test',
+      reason: "http://peer.test/db can't be reached: this device is offline",
+    });
+  });
+
+  test('is asked again as soon as it responds to another replication', async () => {
+    const host = hostOf();
+    const transport = new ScriptedTransport([
+      ...Array.from({ length: 10 }, () => unreachable),
+      answer(200, '{"ok":1}'),
+    ]);
+    const client = clientOf(transport, {
+      ...{ host, retriesPerRequest: 10 },
+    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const response = json(client);
+      while (transport.requests.length < 10) await vi.advanceTimersByTimeAsync(100);
+      // The waits double: the next request would come after 20 s.
+      host.reachability.noteResponse('http://peer.test');
+      expect(await response).toEqual({ ok: 1 });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('wakes others with its first response', async () => {
+    const host = hostOf();
+    const woken = vi.fn();
+    host.reachability.next('http://peer.test', woken);
+    await json(clientOf(new ScriptedTransport([answer(200, '{}')]), { host }));
+    expect(woken).toHaveBeenCalledTimes(1);
   });
 });
 

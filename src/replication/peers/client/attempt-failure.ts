@@ -11,6 +11,7 @@ interface AttemptDetails {
   readonly retryAfterMs?: number | undefined;
   readonly status?: number | undefined;
   readonly isSilence?: boolean;
+  readonly unreachable?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -22,6 +23,8 @@ export class AttemptFailure extends Error {
   readonly status: number | undefined;
   /** The peer gave no sign for too long. */
   readonly isSilence: boolean;
+  /** See `ReplicationError`. */
+  readonly unreachable: string | undefined;
 
   constructor(message: string, details: AttemptDetails = {}) {
     super(message, { cause: details.cause });
@@ -31,11 +34,12 @@ export class AttemptFailure extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.status = details.status;
     this.isSilence = details.isSilence ?? false;
+    this.unreachable = details.unreachable;
   }
 
   asFinal(): ReplicationError {
-    const { code, message, isRetryable, retryAfterMs, cause } = this;
-    return new ReplicationError(code, message, { isRetryable, retryAfterMs, cause });
+    const { code, message, isRetryable, retryAfterMs, unreachable, cause } = this;
+    return new ReplicationError(code, message, { isRetryable, retryAfterMs, unreachable, cause });
   }
 }
 

@@ -2,12 +2,15 @@
 
 import { type Sent, sendOn } from './redirections.ts';
 import type { AnswerBody, Transport, TransportAnswer, TransportRequest } from './transport.ts';
+import { unreachableCause } from './unreachable.ts';
 
 export interface NetworkTransportOptions {
   /** The URL of the database, without credentials and without a slash at its end. */
   readonly url: string;
   readonly fetch: typeof globalThis.fetch;
   readonly isBrowserFetch: boolean;
+  /** See `ReplicatorHost`. */
+  readonly isOnline?: (() => boolean) | undefined;
   /** For other servers, to which the database redirects; undefined if the host's own rules are enough. */
   readonly elsewhere?: OtherServers | undefined;
 }
@@ -27,6 +30,10 @@ const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
  * for asking for a password: otherwise Node keeps a copy of all that was sent (the Fetch Standard's "HTTP-network-or-cache fetch", step 8).
  */
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
+const UNREADABLE: object = { mode: 'no-cors' };
+const OFFLINE = 'this device is offline';
+const WITHHELD = "the connection was cut off, or the server's settings do not permit the origin of this page (CORS)";
+const NO_ANSWER = 'no server responds there';
 /** A session needs one. */
 const MAX_COOKIES = 50;
 const IS_OWN = 'that is this server itself, to which no other server may redirect';
@@ -46,7 +53,7 @@ export class NetworkTransport implements Transport {
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const { signal } = request;
-    const response = await this.#ask(request);
+    const response = await this.#ask(request).catch((failure: unknown) => this.#explain(failure, signal));
     // Not from the peer: it stands for a network error, or for a redirect that is not followed (Fetch, 2.2.6).
     if (response.status === 0) throw new TypeError('there was no response');
     return {
@@ -55,6 +62,25 @@ export class NetworkTransport implements Transport {
       cookies: response.headers.getSetCookie?.().slice(0, MAX_COOKIES) ?? [],
       body: answerBody(response.body, signal),
     };
+  }
+
+  /**
+   * A browser does not say why there is no response. It also withholds the responses of servers that don't permit the page's origin, so
+   * another request, whose response can't be read, shows whether there is a server at all.
+   */
+  async #explain(failure: unknown, signal: AbortSignal): Promise<never> {
+    const { url, fetch, isBrowserFetch, isOnline } = this.#options;
+    if (!isBrowserFetch || signal.aborted) throw failure;
+    const isOffline = isOnline?.() === false;
+    const init: RequestInit = { method: 'HEAD', signal };
+    const answered = isOffline ? undefined : fetch(url, Object.assign(init, OF_BROWSERS, UNREADABLE));
+    const responds = await answered?.then(
+      () => true,
+      () => false,
+    );
+    if (signal.aborted) throw failure;
+    if (responds === true) throw new TypeError('fetch failed', { cause: new Error(WITHHELD) });
+    throw new TypeError('fetch failed', { cause: unreachableCause(isOffline ? OFFLINE : NO_ANSWER) });
   }
 
   async #ask(request: TransportRequest): Promise<Response> {

@@ -27,17 +27,32 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
 }
 
 /** Resolves after `ms`; rejects with the signal's reason if it aborts first. */
-export function sleep(ms: number, signal: AbortSignal): Promise<void> {
+export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await sleepUntil(ms, signal, undefined);
+}
+
+/** Calls back once, and returns a function that ends the wait for it. */
+export type NextEvent = (goOn: () => void) => () => void;
+
+/** As `sleep`, but also ends with the event. Resolves to whether that came first. */
+export function sleepUntil(ms: number, signal: AbortSignal, event: NextEvent | undefined): Promise<boolean> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const onAbort = () => {
+    const end = () => {
       clearTimeout(timer);
+      stop?.();
+      signal.removeEventListener('abort', onAbort);
+    };
+    const goOn = (hasCome: boolean) => {
+      end();
+      resolve(hasCome);
+    };
+    const onAbort = () => {
+      end();
       reject(signal.reason);
     };
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    }, ms);
+    const timer = setTimeout(() => goOn(false), ms);
+    const stop = event?.(() => goOn(true));
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }

@@ -6,14 +6,16 @@ import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { HostLimits } from '../../connection-limits.ts';
 import type { PeerOutage } from '../../contract.ts';
-import { cancelled, ReplicationError } from '../../failure.ts';
+import { cancelled, OFFLINE, ReplicationError } from '../../failure.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
+import type { Reachability } from '../../reachability.ts';
 import type { RelatedBody } from '../contract.ts';
 import { Answer } from './answer.ts';
 import { AttemptFailure, describeFailure, failureOf } from './attempt-failure.ts';
 import type { Authorization } from './authorization.ts';
-import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, retryAfterMs, sleep } from './pacing.ts';
+import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, type NextEvent, retryAfterMs, sleep, sleepUntil } from './pacing.ts';
 import type { Transport, TransportRequest } from './transport.ts';
+import { isUnreachable } from './unreachable.ts';
 import { underWatch, Watchdog } from './watchdog.ts';
 
 export interface PeerClientOptions {
@@ -24,6 +26,8 @@ export interface PeerClientOptions {
   readonly connections: number;
   /** Shared with all other replications that use the same host; undefined if nothing is shared. */
   readonly hostLimits?: HostLimits | undefined;
+  /** The peer's host on the network; undefined if there is none. */
+  readonly host?: PeerHost | undefined;
   /** Where the memory for the peer's responses is counted; undefined if it is not counted. */
   readonly memory?: MemoryShare | undefined;
   /** Whether failures repeat the reasons that the peer returns. Default: true. */
@@ -37,6 +41,15 @@ export interface PeerClientOptions {
   readonly onOutage?: ((outage: PeerOutage | undefined) => void) | undefined;
   /** Ends all requests. */
   readonly signal: AbortSignal;
+}
+
+/** The host of a peer, which may be out of reach. */
+export interface PeerHost {
+  /** Its name in `reachability`. */
+  readonly origin: string;
+  readonly reachability: Reachability | undefined;
+  /** See `ReplicatorHost`. */
+  readonly isOnline: (() => boolean) | undefined;
 }
 
 export interface PeerRequest {
@@ -123,32 +136,54 @@ export class PeerClient {
    */
   async ask<T>(ask: PeerRequest | (() => PeerRequest), use: (answer: Answer) => Promise<T>): Promise<T> {
     const { retriesPerRequest, log, random } = this.#options;
+    let wasWoken = false;
     for (let failures = 0; ; ) {
       const request = typeof ask === 'function' ? ask() : ask;
       const retries = request.retries ?? retriesPerRequest;
       const signal = request.signal ?? this.#options.signal;
       try {
         return await this.#attempt(request, signal, use);
-      } catch (failure) {
+      } catch (thrown) {
         if (signal.aborted) throw cancelled();
-        if (!(failure instanceof AttemptFailure)) throw failure;
+        if (!(thrown instanceof AttemptFailure)) throw thrown;
+        const failure = this.#withReason(thrown);
         failures++;
         const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
         if (!failure.isRetryable || failures > retries || waitMs > MAX_PAUSE_MS) throw failure.asFinal();
         this.#noteOutage(failure, waitMs);
         log.debug(`replication: ${failure.message}; the request is sent again in ${Math.round(waitMs)} ms`);
-        await sleep(waitMs, signal).catch(() => {
+        // A host that responds only to others would wake this one again and again.
+        const event: NextEvent | undefined = wasWoken ? undefined : this.#nextResponse(failure);
+        wasWoken = await sleepUntil(waitMs, signal, event).catch(() => {
           throw cancelled();
         });
       }
     }
   }
 
-  #noteOutage({ code, message }: AttemptFailure, waitMs: number): void {
+  /** Without a network no connection lasts, and none is answered. */
+  #withReason(failure: AttemptFailure): AttemptFailure {
+    const { host } = this.#options;
+    const isOffline =
+      failure.status === undefined && failure.retryAfterMs === undefined && host?.isOnline?.() === false;
+    if (!isOffline || failure.unreachable !== undefined) return failure;
+    const reason = `${this.name} can't be reached: this device is offline`;
+    return new AttemptFailure(reason, { unreachable: host.origin, cause: failure });
+  }
+
+  /** The next response that any replication gets from a host that can't be reached. */
+  #nextResponse({ unreachable }: AttemptFailure): NextEvent | undefined {
+    const reachability = this.#options.host?.reachability;
+    return unreachable === undefined || !reachability ? undefined : (goOn) => reachability.next(unreachable, goOn);
+  }
+
+  #noteOutage({ code, message, unreachable }: AttemptFailure, waitMs: number): void {
     const now = this.#options.clock.now();
     this.#troubleSince ??= now;
-    const reason = `${code}: ${message}`;
-    this.#options.onOutage?.({ reason, since: this.#troubleSince, nextAttempt: now + waitMs });
+    const times = { since: this.#troubleSince, nextAttempt: now + waitMs };
+    const outage = { reason: `${code}: ${message}`, ...times };
+    const offline = { reason: `${OFFLINE}: ${message}`, ...times, isOffline: true };
+    this.#options.onOutage?.(unreachable === undefined ? outage : offline);
   }
 
   #noteSuccess(): void {
@@ -251,6 +286,7 @@ export class PeerClient {
         signal: controller.signal,
       });
       const answer = await watchdog.during(sent, sendingMs(body));
+      this.#noteResponse();
       authorization.takeCookies(answer.cookies);
       this.#compression.noteServer(answer.header('server'));
       const wasCompressed = 'content-encoding' in headers;
@@ -263,8 +299,15 @@ export class PeerClient {
     } catch (failure) {
       end();
       if (failure instanceof AttemptFailure || failure instanceof ReplicationError) throw failure;
-      throw new AttemptFailure(`${this.name} can't be reached: ${describeFailure(failure)}`, { cause: failure });
+      const unreachable = isUnreachable(failure) ? this.#options.host?.origin : undefined;
+      const reason = `${this.name} can't be reached: ${describeFailure(failure)}`;
+      throw new AttemptFailure(reason, { unreachable, cause: failure });
     }
+  }
+
+  #noteResponse(): void {
+    const { host } = this.#options;
+    if (host !== undefined) host.reachability?.noteResponse(host.origin);
   }
 
   async #bodyOf({ body }: PeerRequest, watchdog: Watchdog) {

@@ -3,7 +3,7 @@ import { afterEach } from 'vitest';
 import { isObject, type JsonObject, ownMember } from '../../../../src/base/json/objects.ts';
 import { systemClock, systemRandom } from '../../../../src/base/shared/clock.ts';
 import type { Log, Settings } from '../../../../src/base/system/contract.ts';
-import { type Core, createCore } from '../../../../src/core/core.ts';
+import { type Core, createCore, type Network } from '../../../../src/core/core.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import type { DatabaseUser } from '../../../../src/database/store/contract.ts';
 import { readQuickJsWasm } from '../../../../src/node/server/platform.ts';
@@ -30,7 +30,7 @@ export class Service {
   }
 
   /** `user`: who asks where nothing else is said. */
-  static async start(config: Settings = {}, user?: DatabaseUser): Promise<Service> {
+  static async start(config: Settings = {}, user?: DatabaseUser, network?: Network): Promise<Service> {
     const storage = await memoryStorage();
     const errors: string[] = [];
     const log: Log = {
@@ -45,6 +45,7 @@ export class Service {
         random: systemRandom,
         config,
         log,
+        network,
         deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm })),
       });
     const service = new Service(await open(), open, errors, user);

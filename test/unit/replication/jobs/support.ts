@@ -21,6 +21,7 @@ import type {
 import { ReplicationError } from '../../../../src/replication/failure.ts';
 import { Replicator } from '../../../../src/replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../../../src/replication/jobs/replicator-settings.ts';
+import { Reachability } from '../../../../src/replication/reachability.ts';
 
 export const ADMIN: DatabaseUser = { name: null, roles: ['_admin'] };
 
@@ -90,6 +91,7 @@ export interface FakeService {
   readonly runs: FakeRun[];
   readonly tasks: ActiveTasks;
   readonly logged: string[];
+  readonly reachability: Reachability;
   /** Of the service's clock. */
   now: number;
 }
@@ -116,6 +118,7 @@ export function openReplicator(options: FakeOptions = {}): FakeService {
   const clock = { now: () => service.now, monotonic: () => 0 };
   const tasks = new ActiveTasks(clock);
   const { begun: runs, run } = fakeRuns();
+  const reachability = new Reachability();
   const host: ReplicatorHost = {
     handle: options.handle ?? (() => Promise.resolve({ status: 404, headers: {}, body: '{}' })),
     fetch: 'fetch' in options ? options.fetch : () => Promise.reject(new Error('this test should need no network')),
@@ -125,6 +128,7 @@ export function openReplicator(options: FakeOptions = {}): FakeService {
     fetchThrough: () => globalThis.fetch,
     basePath: '',
     serverUuid: 'f00d',
+    reachability,
     requests: options.requests,
     standings: options.standings,
     onActivity: options.onActivity,
@@ -137,7 +141,7 @@ export function openReplicator(options: FakeOptions = {}): FakeService {
     settings: () => readReplicatorSettings(config),
     ownBase: () => undefined,
   });
-  const service: FakeService = { replicator, runs, tasks, logged, now: 1_769_860_800_000 };
+  const service: FakeService = { replicator, runs, tasks, logged, reachability, now: 1_769_860_800_000 };
   return service;
 }
 
@@ -147,6 +151,12 @@ export function refused(id: string): RefusedDocument {
 
 export function failure(reason = 'the peer is gone', retryAfterMs?: number): ReplicationError {
   return new ReplicationError('replication_failed', reason, { isRetryable: true, retryAfterMs });
+}
+
+/** As runs fail whose host can't be reached at all. */
+export function offline(unreachable = 'https://db.test'): ReplicationError {
+  const reason = `${unreachable}/b can't be reached: getaddrinfo ENOTFOUND`;
+  return new ReplicationError('replication_failed', reason, { isRetryable: true, unreachable });
 }
 
 /** Lets all promises go on that can, and work that is done in several turns when the machine is busy. */

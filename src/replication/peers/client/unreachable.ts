@@ -1,0 +1,34 @@
+/** Recognizes that a host can't be reached at all: its name is unknown, there is no route, or nothing accepts connections. */
+
+/** Of Node, undici and Bun, for connections that could not be made. */
+const CODES: ReadonlySet<unknown> = new Set([
+  ...['ENOTFOUND', 'EAI_AGAIN', 'EAI_NODATA', 'EAI_NONAME', 'EAI_FAIL'],
+  ...['ECONNREFUSED', 'EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN', 'ENONET'],
+  ...['UND_ERR_CONNECT_TIMEOUT', 'ConnectionRefused', 'FailedToOpenSocket'],
+]);
+/** Deno has only words. */
+const WORDS = /client error \(Connect\)|tcp connect error|dns error/;
+const MAX_CAUSES = 5;
+
+/** The code of failures that a host's own `fetch` marks as such, if it says nothing more about them. */
+const MARK = 'SETTEE_UNREACHABLE';
+
+/** An error, as the cause of a failed `fetch`, for a host that can't be reached. */
+export function unreachableCause(reason: string): Error {
+  return Object.assign(new Error(reason), { code: MARK });
+}
+
+/** Whether the failure of a `fetch` says that no connection was made. False for a connection that broke. */
+export function isUnreachable(failure: unknown, depth = 0): boolean {
+  if (!(failure instanceof Error) || depth > MAX_CAUSES) return false;
+  const code: unknown = Reflect.get(failure, 'code');
+  if (CODES.has(code) || code === MARK) return true;
+  if (code === 'ETIMEDOUT' && Reflect.get(failure, 'syscall') === 'connect') return true;
+  if (failure.name === 'TypeError' && WORDS.test(failure.message)) return true;
+  // For a name with several addresses, each has its error.
+  const errors = failure instanceof AggregateError ? failure.errors : [];
+  return (
+    isUnreachable(failure.cause, depth + 1) ||
+    (errors.length > 0 && errors.every((one) => isUnreachable(one, depth + 1)))
+  );
+}

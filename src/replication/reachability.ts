@@ -1,0 +1,28 @@
+/**
+ * Hosts that respond again. What waits for a host that could not be reached goes on as soon as any replication gets a response from it, so
+ * that no one waits until a timer ends.
+ */
+export class Reachability {
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  /** `origin`: the scheme, host and port that responded, as URLs write them. */
+  noteResponse(origin: string): void {
+    const waiting = this.#waiting.get(origin);
+    if (waiting === undefined) return;
+    this.#waiting.delete(origin);
+    for (const goOn of waiting) goOn();
+  }
+
+  /** Calls back once, with the next response from that origin. Returns a function that ends the wait. */
+  next(origin: string, goOn: () => void): () => void {
+    const waiting = this.#waiting.get(origin) ?? new Set();
+    this.#waiting.set(origin, waiting);
+    // Each call has its own entry, even with the same function.
+    const entry = () => goOn();
+    waiting.add(entry);
+    return () => {
+      waiting.delete(entry);
+      if (waiting.size === 0 && this.#waiting.get(origin) === waiting) this.#waiting.delete(origin);
+    };
+  }
+}
