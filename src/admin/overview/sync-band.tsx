@@ -54,7 +54,7 @@ function Replications() {
 }
 
 function SyncRow({ replication }: { readonly replication: ReplicationState }) {
-  const { source, target, docId, replicationId, stateText, health, pending, error, refused } = replication;
+  const { source, target, docId, replicationId, state, stateText, health, pending, error, refused } = replication;
   const href = docId === undefined ? hrefOf(['replication'], { job: replicationId }) : hrefOf(['replication', docId]);
   return (
     <li>
@@ -65,7 +65,7 @@ function SyncRow({ replication }: { readonly replication: ReplicationState }) {
       <span>{stateText}</span>
       {pending !== undefined && pending > 0 && <span>{formatCount(pending)} pending</span>}
       {refused > 0 && <span class="bad-text">{formatCount(refused)} refused</span>}
-      {error !== undefined && <span class="bad-text">{error}</span>}
+      {error !== undefined && <span class={state === 'paused' ? 'muted' : 'bad-text'}>{error}</span>}
     </li>
   );
 }

@@ -137,7 +137,7 @@ function ReplicationTable({ rows }: { readonly rows: readonly ReplicationState[]
 }
 
 function Row({ of }: { readonly of: ReplicationState }) {
-  const { source, target, docId, isContinuous, stateText, health, pending, written, refused, error } = of;
+  const { source, target, docId, isContinuous, state, stateText, health, pending, written, refused, error } = of;
   return (
     <tr>
       <th scope="row">
@@ -145,7 +145,7 @@ function Row({ of }: { readonly of: ReplicationState }) {
           {source} → {target}
         </a>
         {isContinuous && <span class="tag">continuous</span>}
-        {error !== undefined && <p class="bad-text">{error}</p>}
+        {error !== undefined && <p class={state === 'paused' ? 'muted' : 'bad-text'}>{error}</p>}
       </th>
       <td data-label="State">
         <span class={`dot inline ${health}`} aria-hidden="true" /> {stateText}

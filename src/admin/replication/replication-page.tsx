@@ -17,7 +17,7 @@ import {
   readReplication,
   readReplicationDocument,
 } from '../server/replication.ts';
-import { textOf } from '../server/replications.ts';
+import { type ReplicationState, textOf } from '../server/replications.ts';
 import { History } from './history.tsx';
 import { RefusedDocuments } from './refused-documents.tsx';
 import { membersToEdit, reviewCancel, reviewDeletion, reviewRewrite } from './rewrite.ts';
@@ -45,7 +45,7 @@ export function ReplicationPage(name: ReplicationName) {
         <h1>{titleOf(details?.state ?? document) ?? docId ?? jobId}</h1>
         <span class="spring" />
         {docId !== undefined && document !== undefined && (
-          <DocumentActions docId={docId} found={document} isStuck={details?.state.health === 'bad'} />
+          <DocumentActions docId={docId} found={document} isStuck={details !== undefined && waits(details.state)} />
         )}
         {docId === undefined && details?.state.replicationId !== undefined && (
           <CancelButton id={details.state.replicationId} />
@@ -84,6 +84,11 @@ function Gone({ isDocument, document }: { readonly isDocument: boolean; readonly
       <a href="#/replication">All replications</a>
     </p>
   );
+}
+
+/** It does not get on at present. */
+function waits({ health, state }: ReplicationState): boolean {
+  return health === 'bad' || state === 'paused';
 }
 
 function CancelButton({ id }: { readonly id: string }) {
@@ -158,7 +163,7 @@ function Trouble({ error, details }: { readonly error: string; readonly details:
   const inSeconds = nextAttempt === undefined ? undefined : Math.round((Date.parse(nextAttempt) - Date.now()) / 1000);
   return (
     <>
-      <p class="bad-text">{error}</p>
+      <p class={details.state.state === 'paused' ? 'muted' : 'bad-text'}>{error}</p>
       {errorSince !== undefined && (
         <p class="muted">
           Nothing has succeeded since <Time text={errorSince} />.

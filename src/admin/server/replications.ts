@@ -123,7 +123,7 @@ export function toState(row: JsonObject, job: JsonObject | undefined): Replicati
     read: numberOf(info.docs_read),
     refused,
     refusedDocuments: refusedOf(info.refused),
-    error: isStuck || ['crashing', 'failed', 'error'].includes(state) ? error : undefined,
+    error: isStuck || ['paused', 'crashing', 'failed', 'error'].includes(state) ? error : undefined,
     info,
   };
 }
@@ -156,6 +156,8 @@ function outcomeOfRest(
   { pending, isContinuous }: Progress,
 ): Pick<ReplicationState, 'stateText' | 'health'> {
   if (state === 'completed') return { stateText: 'Completed', health: 'done' };
+  // Offline is no failure: it goes on by itself.
+  if (state === 'paused') return { stateText: 'Offline, waits for the other server', health: 'busy' };
   if (state === 'crashing' || state === 'error') return { stateText: 'Failing, will be retried', health: 'bad' };
   if (state === 'failed') return { stateText: 'Failed', health: 'bad' };
   if (state === 'pending' || state === 'initializing') return { stateText: 'Waiting for its turn', health: 'busy' };

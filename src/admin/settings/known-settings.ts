@@ -59,7 +59,7 @@ replicator/max_jobs | 500 | now | | Replications that run at a time. Others wait
 replicator/max_jobs_of_users | 5000 | now | | Unfinished replications that all users together who are not admins may have requested.
 replicator/max_jobs_per_user | 500 | now | | Unfinished replications that one user who is not an admin may have requested.
 replicator/max_refused | 100 | now | | Refused documents that are kept by name for each replication. All are counted.
-replicator/max_replication_retry_count | 10 | now | | Retries of a failed replication, with waits that double from 5 seconds.
+replicator/max_replication_retry_count | 10 | now | | Retries of a failed replication, with waits that double from 5 seconds to an hour. Being offline does not count.
 replicator/retries_per_request | 10 | now | | Retries of a failed request before the replication fails.
 replicator/use_checkpoints | true | now | true, false | Whether a replication continues where an earlier one ended.
 replicator/worker_batch_size | 500 | now | | Changes per batch of a replication.

@@ -105,7 +105,7 @@ export interface ReplicationDocumentEntry {
   readonly database: string;
   readonly doc_id: string;
   readonly id: string | null;
-  readonly state: 'initializing' | 'pending' | 'running' | 'crashing' | 'error' | 'completed' | 'failed';
+  readonly state: 'initializing' | 'pending' | 'running' | 'paused' | 'crashing' | 'error' | 'completed' | 'failed';
   readonly source: string;
   readonly target: string;
   readonly info: Readonly<Record<string, unknown>> | null;
@@ -129,7 +129,7 @@ export interface ReplicationJob {
   readonly source: string;
   readonly target: string;
   readonly user: string | null;
-  readonly state: 'pending' | 'running' | 'crashing' | 'failed';
+  readonly state: 'pending' | 'running' | 'paused' | 'crashing' | 'failed';
   readonly info: Readonly<Record<string, unknown>> | null;
   readonly history: readonly {
     readonly timestamp: string;
