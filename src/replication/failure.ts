@@ -8,6 +8,8 @@ interface FailureDetails {
   readonly retryAfterMs?: number | undefined;
   /** The origin (scheme, host and port) of a peer that could not be reached at all. */
   readonly unreachable?: string | undefined;
+  /** The database that may have failed because of what was requested, such as a document that it can't read: other requests may succeed. */
+  readonly suspect?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -16,6 +18,7 @@ export class ReplicationError extends DatabaseError {
   readonly isRetryable: boolean;
   readonly retryAfterMs: number | undefined;
   readonly unreachable: string | undefined;
+  readonly suspect: string | undefined;
 
   constructor(code: ErrorCode, reason: string, details: FailureDetails) {
     super(code, reason, { cause: details.cause });
@@ -23,6 +26,7 @@ export class ReplicationError extends DatabaseError {
     this.isRetryable = details.isRetryable;
     this.retryAfterMs = details.retryAfterMs;
     this.unreachable = details.unreachable;
+    this.suspect = details.suspect;
   }
 }
 
@@ -53,6 +57,11 @@ export function backOffMs(failures: number, failure: unknown): number {
 /** Returns the origin of the peer that could not be reached at all; undefined for any other failure. */
 export function unreachableOf(failure: unknown): string | undefined {
   return failure instanceof ReplicationError ? failure.unreachable : undefined;
+}
+
+/** Returns what the ledger says of a document that could not be read or written because of such a failure. */
+export function ledgerReason({ code, reason }: ReplicationError): { readonly error: string; readonly reason: string } {
+  return { error: code === 'replication_failed' ? 'bad_answer' : code, reason };
 }
 
 /** The word for the failures of `unreachableOf`, in lists and in documents. */

@@ -47,6 +47,12 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     return (await request(tab, 'GET', `/db/notes/${id}`)).json;
   }
 
+  /** Of the replications by documents, as they are listed. */
+  async function statesOf(tab: Tab): Promise<unknown[]> {
+    const listed = (await request(tab, 'GET', '/db/_scheduler/docs')).json;
+    return arrayAt(listed, 'docs').map((one) => at(one, 'state'));
+  }
+
   /** By documents of `_replicator`. */
   async function keepInSync(tab: Tab): Promise<void> {
     const remote = `${server.url}notes`;
@@ -84,6 +90,33 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     await expectSync(next, 'next');
   });
 
+  test('is never given up while the browser is offline, and says so', async ({ skip }) => {
+    const { setOffline } = session.browser.can;
+    if (setOffline !== true) skip(setOffline);
+    const tab = await openSite();
+    const settings: Readonly<Record<string, string>> = { max_replication_retry_count: '0', retries_per_request: '0' };
+    for (const [key, value] of Object.entries(settings))
+      expect(await request(tab, 'PUT', `/db/_config/replicator/${key}`, value)).toMatchObject({ status: 200 });
+    await session.browser.setOffline(true);
+    try {
+      server.breakDown(true);
+      await keepInSync(tab);
+      await expect.poll(() => statesOf(tab), soon).toEqual(['paused', 'paused']);
+      const listed = (await request(tab, 'GET', '/db/_scheduler/docs')).json;
+      for (const one of arrayAt(listed, 'docs')) {
+        expect(one).toMatchObject({ error_count: 0, info: { error: expect.stringMatching(/^offline: /) } });
+      }
+      const pull = async () => (await request(tab, 'GET', '/db/_replicator/pull')).json;
+      await expect.poll(pull, soon).toMatchObject({ _replication_state_reason: expect.stringMatching(/^offline: /) });
+      expect(await pull()).not.toHaveProperty('_replication_state');
+    } finally {
+      server.breakDown(false);
+      await session.browser.setOffline(false);
+    }
+    await expectSync(tab, 'back');
+    expect(await statesOf(tab)).toEqual(['running', 'running']);
+  });
+
   test('continues after the server was unreachable', async () => {
     const tab = await openSite();
     await keepInSync(tab);
@@ -107,7 +140,8 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
       server.breakDown(true);
       await write(tab, 'meanwhile');
       await server.ask('PUT', '/notes/elsewhere', { by: 'server' });
-      await pause(3_000);
+      // Both wait for the network: neither is said to run, or to have failed.
+      await expect.poll(() => statesOf(tab), soon).toEqual(['paused', 'paused']);
       expect(await server.ask('GET', '/notes/meanwhile')).toMatchObject({ error: 'not_found' });
     } finally {
       server.breakDown(false);

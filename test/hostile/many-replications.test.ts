@@ -132,7 +132,7 @@ describe.skipIf(noProcessFiles !== undefined)('20,000 continuous replications', 
   });
 
   test('report those that wait, and start one more for each one that is deleted', { timeout }, async () => {
-    assert.equal(await countOf('pending,running,crashing,error'), COUNT);
+    assert.equal(await countOf('pending,running,paused,crashing,error'), COUNT);
     const waiting = await server.client.must(200, 'GET', `/_scheduler/docs/_replicator/d${COUNT - 1}`, {
       headers: ROOT,
     });

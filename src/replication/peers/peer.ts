@@ -229,6 +229,11 @@ export class Peer {
     return this.#writer.write(documents);
   }
 
+  /** Whether a failure concerns what was requested here, and not the whole database. */
+  isOfRequest(failure: unknown): Promise<boolean> {
+    return this.#client.isOfRequest(failure);
+  }
+
   #readLocal(id: string): Promise<Readonly<Record<string, unknown>> | undefined> {
     const request = { method: 'GET', path: documentPath(`_local/${id}`), accepts: [403, 404, 405] };
     return this.#client.ask(request, async (answer) => {

@@ -3,7 +3,7 @@
  * while they are read, one document at a time, so that they are never held in memory.
  */
 import type { RandomBytes } from '../../base/shared/clock.ts';
-import { ReplicationError } from '../failure.ts';
+import { ledgerReason, ReplicationError } from '../failure.ts';
 import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, sleep } from '../peers/client/pacing.ts';
 import type { AttachedDocument, Ends, FoundDocument, RelatedRefusal, WantedDocument } from '../peers/contract.ts';
 import { ContentMismatch } from '../peers/documents/content-check.ts';
@@ -73,13 +73,23 @@ export class AttachedDocuments {
           return await this.#transfer(document, take);
         } catch (failure) {
           if (isUseless(failure, failures)) return await this.#copyInsideIfPossible(document, take, failure);
-          if (!mayPassSoon(failure) || (failures > retries && !(failure instanceof ContentMismatch))) throw failure;
+          if (!mayPassSoon(failure) || (failures > retries && !(failure instanceof ContentMismatch))) {
+            return await this.#refuseIfOfDocument(document, take, failure);
+          }
           await sleep(backOffMs(failures, random), signal);
         }
       }
     } finally {
       this.#long.release();
     }
+  }
+
+  /** Fails with the failure, unless it concerns this document alone. */
+  async #refuseIfOfDocument(document: AttachedDocument, take: TakeFound, failure: unknown): Promise<void> {
+    const { source, target } = this.#options.peers;
+    const isOfOne = (await source.isOfRequest(failure)) || (!target.isLocal && (await target.isOfRequest(failure)));
+    if (!isOfOne || !(failure instanceof ReplicationError)) throw failure;
+    await this.#readAgain(document, take, failure);
   }
 
   async #transfer(document: AttachedDocument, take: TakeFound): Promise<void> {
@@ -121,7 +131,7 @@ export class AttachedDocuments {
    */
   #readAgain({ document, since }: AttachedDocument, take: TakeFound, otherwise: ReplicationError): Promise<void> {
     const { id, rev } = document;
-    const { code: error, reason } = otherwise;
+    const { error, reason } = ledgerReason(otherwise);
     return this.#options.peers.source.documents([{ id, revs: [rev], since }], { attachments: false }, (found) => {
       const isSame = found.type === 'document' && found.document.rev === rev;
       return take(isSame ? { type: 'refused', refused: { id, rev, error, reason }, settles: [rev] } : found);

@@ -37,9 +37,21 @@ export class AttemptFailure extends Error {
     this.unreachable = details.unreachable;
   }
 
-  asFinal(): ReplicationError {
+  /** `peer`: the name of the database that was asked. */
+  asFinal(peer?: string): ReplicationError {
     const { code, message, isRetryable, retryAfterMs, unreachable, cause } = this;
-    return new ReplicationError(code, message, { isRetryable, retryAfterMs, unreachable, cause });
+    const suspect = this.mayBeOfRequest ? peer : undefined;
+    return new ReplicationError(code, message, { isRetryable, retryAfterMs, unreachable, suspect, cause });
+  }
+
+  /**
+   * Whether the cause may be what was requested: a server fails on one document, an intermediary refuses it or puts a page in its place, a
+   * response breaks off again and again. False if the failure concerns all requests.
+   */
+  get mayBeOfRequest(): boolean {
+    const { status, retryAfterMs, unreachable } = this;
+    if (retryAfterMs !== undefined || unreachable !== undefined) return false;
+    return status === undefined || status < 300 || OF_REQUEST.includes(status);
   }
 }
 
@@ -87,6 +99,8 @@ export function plainRefusal({ error, reason }: Refusal, status: number): Refusa
 const UNAUTHORIZED = 401;
 const FORBIDDEN = 403;
 const NOT_FOUND = 404;
+/** 404: with HTML, as every other 404 has another class. */
+const OF_REQUEST: readonly number[] = [FORBIDDEN, NOT_FOUND, 500];
 /** Statuses below 500 that may change when the same request is sent again. */
 const PASSING: readonly number[] = [408, 425, 429];
 /** Reasons of 404 that concern the database itself. */
@@ -141,8 +155,9 @@ class RefusedAttempt extends AttemptFailure {
     this.#isPassing = isPassing;
   }
 
-  override asFinal(): ReplicationError {
-    return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing });
+  override asFinal(peer?: string): ReplicationError {
+    const suspect = this.status === FORBIDDEN ? peer : undefined;
+    return new ReplicationError(this.code, this.message, { isRetryable: this.#isPassing, suspect });
   }
 }
 

@@ -10,9 +10,10 @@ import { cancelled, OFFLINE, ReplicationError } from '../../failure.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
 import type { Reachability } from '../../reachability.ts';
 import type { RelatedBody } from '../contract.ts';
-import { Answer } from './answer.ts';
+import { Answer, SHORT_ANSWER } from './answer.ts';
 import { AttemptFailure, describeFailure, failureOf } from './attempt-failure.ts';
 import type { Authorization } from './authorization.ts';
+import { CompressionUse, compress } from './compression-use.ts';
 import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, type NextEvent, retryAfterMs, sleep, sleepUntil } from './pacing.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { isUnreachable } from './unreachable.ts';
@@ -75,9 +76,6 @@ export interface PeerRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The `Server` names of family servers that accept compressed requests. */
-const TAKES_GZIP = /^(Settee|CouchDB)\//i;
-const MIN_COMPRESSED_LENGTH = 2_048;
 const SLOWEST_BYTES_PER_MS = 32;
 const TOO_MANY_REQUESTS = 429;
 const UNAVAILABLE = 503;
@@ -149,7 +147,7 @@ export class PeerClient {
         const failure = this.#withReason(thrown);
         failures++;
         const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
-        if (!failure.isRetryable || failures > retries || waitMs > MAX_PAUSE_MS) throw failure.asFinal();
+        if (!failure.isRetryable || failures > retries || waitMs > MAX_PAUSE_MS) throw failure.asFinal(this.name);
         this.#noteOutage(failure, waitMs);
         log.debug(`replication: ${failure.message}; the request is sent again in ${Math.round(waitMs)} ms`);
         // A host that responds only to others would wake this one again and again.
@@ -175,6 +173,24 @@ export class PeerClient {
   #nextResponse({ unreachable }: AttemptFailure): NextEvent | undefined {
     const reachability = this.#options.host?.reachability;
     return unreachable === undefined || !reachability ? undefined : (goOn) => reachability.next(unreachable, goOn);
+  }
+
+  get retriesPerRequest(): number {
+    return this.#options.retriesPerRequest;
+  }
+
+  /**
+   * Whether a failure concerns what was requested here, and not the whole database: that responds when it is asked for nothing special.
+   */
+  async isOfRequest(failure: unknown): Promise<boolean> {
+    if (!(failure instanceof ReplicationError) || failure.suspect !== this.name) return false;
+    try {
+      await this.ask({ method: 'GET', path: '', retries: 0 }, (answer) => answer.object(SHORT_ANSWER));
+      return true;
+    } catch (second) {
+      if (this.isEnded || !(second instanceof ReplicationError)) throw second;
+      return false;
+    }
   }
 
   #noteOutage({ code, message, unreachable }: AttemptFailure, waitMs: number): void {
@@ -358,33 +374,4 @@ function describe(request: PeerRequest): string {
 /** Returns the path without its parameters, which may be long. */
 function pathOf({ path }: PeerRequest): string {
   return path.replace(/\?.*$/s, '');
-}
-
-/** Whether the peer accepts compressed requests: known from its responses. */
-class CompressionUse {
-  readonly #isWorthIt: boolean;
-  #takesGzip = false;
-  #hasRefused = false;
-
-  constructor(isSlow: boolean) {
-    this.#isWorthIt = isSlow && typeof CompressionStream === 'function';
-  }
-
-  appliesTo(text: string): boolean {
-    return this.#isWorthIt && this.#takesGzip && text.length >= MIN_COMPRESSED_LENGTH;
-  }
-
-  noteServer(server: string | undefined): void {
-    this.#takesGzip ||= !this.#hasRefused && server !== undefined && TAKES_GZIP.test(server);
-  }
-
-  refused(): void {
-    this.#hasRefused = true;
-    this.#takesGzip = false;
-  }
-}
-
-async function compress(text: string): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = new Blob([text]).stream().pipeThrough(new CompressionStream('gzip'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }

@@ -15,6 +15,8 @@ import { foundDocument, refusedDocument, Settled } from './requested-document.ts
 const UNKNOWN_ENDPOINT = [400, 403, 404, 405, 406, 415, 501];
 const TOO_LARGE = 413;
 const SERVER_FAILURE = 500;
+/** In place of a status: no response could be used. */
+const UNUSABLE = 0;
 /** Some servers fail on unknown requests; or one document may be the cause, which is found then. */
 const MAX_SERVER_FAILURES = 3;
 
@@ -56,15 +58,21 @@ export async function readByBulkGet(
     accepts: [...UNKNOWN_ENDPOINT, TOO_LARGE, SERVER_FAILURE],
   });
   let serverFailures = 0;
-  const status = await client.ask(request, async (answer) => {
+  const use = async (answer: Answer) => {
     if (answer.status === SERVER_FAILURE && ++serverFailures < MAX_SERVER_FAILURES) {
       throw answer.unusable('the server failed');
     }
     if (answer.status < 300) await readResults(answer, asked, options);
     else await answer.discard();
     return answer.status;
+  };
+  const status = await client.ask(request, use).catch(async (failure: unknown) => {
+    // The documents that did not arrive are read one by one: the response may break off at one of them.
+    if (await client.isOfRequest(failure)) return UNUSABLE;
+    throw failure;
   });
   const left = [...asked.values()].map((one) => one.left);
+  if (status === UNUSABLE) return { isSupported: true, left };
   if (status < 300) return { isSupported: true, left };
   if (status !== TOO_LARGE || left.length < 2) return { isSupported: status === TOO_LARGE, left };
   const half = Math.ceil(left.length / 2);

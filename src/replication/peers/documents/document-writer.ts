@@ -5,7 +5,7 @@
 
 import { isObject, type JsonObject } from '../../../base/json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
-import { ReplicationError } from '../../failure.ts';
+import { ledgerReason, ReplicationError } from '../../failure.ts';
 import { SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
 import type { DocumentText } from '../contract.ts';
@@ -15,6 +15,8 @@ const MAX_LENGTH = 4_194_304;
 const MISSING_STUB = 412;
 const TOO_LARGE = 413;
 const MIN_LENGTH = 16_384;
+/** Retries of each part of a batch that the peer could not write: the whole batch has had all of them. */
+const RETRIES_OF_PARTS = 2;
 /** Statuses that concern the documents: any one of them may be the cause. */
 const OF_DOCUMENTS: readonly number[] = [400, MISSING_STUB, TOO_LARGE, 415, 417, 422];
 /** Those of them that concern a document's content. */
@@ -52,7 +54,55 @@ export class DocumentWriter {
   }
 
   async #writeBatch(batch: readonly DocumentText[]): Promise<readonly RefusedDocument[]> {
-    const outcome = await writeBulk(this.#client, batch);
+    try {
+      return await this.#tryBatch(batch);
+    } catch (failure) {
+      if (!(await this.#isOfDocuments(failure))) throw failure;
+      const culprits: RefusedDocument[] = [];
+      const refused = await this.#findCulprits(batch, culprits);
+      // If each document fails by itself, none of them is the cause.
+      if (batch.length > 1 && culprits.length === batch.length) throw failure;
+      return refused;
+    }
+  }
+
+  /** Whether the peer fails on a document, or an intermediary refuses it: a write without any is accepted. */
+  async #isOfDocuments(failure: unknown): Promise<boolean> {
+    const client = this.#client;
+    if (client.isLocal || !(failure instanceof ReplicationError) || failure.suspect !== client.name) return false;
+    try {
+      const outcome = await writeBulk(client, [], 0);
+      return outcome !== 'unclear' && !isRefusal(outcome);
+    } catch (second) {
+      if (client.isEnded || !(second instanceof ReplicationError)) throw second;
+      return false;
+    }
+  }
+
+  /** Writes the parts of a batch, down to the documents that can't be written, which it adds to `culprits`. */
+  async #findCulprits(
+    batch: readonly DocumentText[],
+    culprits: RefusedDocument[],
+  ): Promise<readonly RefusedDocument[]> {
+    try {
+      return await this.#tryBatch(batch, Math.min(RETRIES_OF_PARTS, this.#client.retriesPerRequest));
+    } catch (failure) {
+      const [first] = batch;
+      if (!(failure instanceof ReplicationError) || failure.suspect !== this.#client.name) throw failure;
+      if (first === undefined || batch.length > 1) {
+        const half = Math.ceil(batch.length / 2);
+        const refused = await this.#findCulprits(batch.slice(0, half), culprits);
+        return [...refused, ...(await this.#findCulprits(batch.slice(half), culprits))];
+      }
+      if (!(await this.#isOfDocuments(failure))) throw failure;
+      const culprit = { id: first.id, rev: first.rev, ...ledgerReason(failure) };
+      culprits.push(culprit);
+      return [culprit];
+    }
+  }
+
+  async #tryBatch(batch: readonly DocumentText[], retries?: number): Promise<readonly RefusedDocument[]> {
+    const outcome = await writeBulk(this.#client, batch, retries);
     if (outcome === 'unclear') return this.#writeHalves(batch);
     if (!isRefusal(outcome)) return outcome;
     const [first] = batch;
@@ -126,11 +176,12 @@ interface BatchRefusal {
 export function writeBulk(
   client: PeerClient,
   documents: readonly DocumentText[],
+  retries = client.retriesPerRequest,
 ): Promise<readonly RefusedDocument[] | BatchRefusal | 'unclear'> {
   const body = `{"new_edits":false,"docs":[${documents.map(({ text }) => text).join(',')}]}`;
   // Checkpoints make everything before them durable.
   const headers = { 'x-couch-full-commit': 'false' };
-  const request = { method: 'POST', path: '/_bulk_docs', headers, body, accepts: OF_DOCUMENTS };
+  const request = { method: 'POST', path: '/_bulk_docs', headers, body, retries, accepts: OF_DOCUMENTS };
   return client.ask(request, async (answer) => {
     const { status } = answer;
     if (status >= 300) return { status, ...(await answer.refusal()) };
