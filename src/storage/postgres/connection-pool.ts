@@ -24,7 +24,7 @@ export interface Connection {
 
 /** How long to wait before an attempt is repeated, in milliseconds: less at first, as most failures end soon. */
 const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 1000;
+const MAX_PAUSE_MS = 1000;
 /** How much longer than the server the client waits for the end of a statement. */
 const ANSWER_MS = 2000;
 const CONNECT_MS = 5000;
@@ -180,7 +180,7 @@ export class ConnectionPool {
           throw storageUnreachable(what, timeoutS, error);
         this.#repeats += 1;
         await wait(pauseMs);
-        pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
       },
     };
   }

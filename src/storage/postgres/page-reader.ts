@@ -5,7 +5,7 @@ import type { FileStatements } from './statements.ts';
 import { bytesOf, textOf } from './values.ts';
 
 /** Pages in one statement: a page has up to a mebibyte, and the answer is held twice while it is decoded. */
-const MOST_PAGES = 64;
+const MAX_PAGES = 64;
 
 interface PageReaderOptions {
   readonly pool: ConnectionPool;
@@ -71,8 +71,8 @@ export class PageReader {
     this.#wanted = new Map();
     for (const ranges of inParts(this.#ranges)) void this.#sendRanges(ranges);
     this.#ranges = [];
-    for (let from = 0; from < wanted.length; from += MOST_PAGES) {
-      void this.#sendOne(new Map(wanted.slice(from, from + MOST_PAGES)));
+    for (let from = 0; from < wanted.length; from += MAX_PAGES) {
+      void this.#sendOne(new Map(wanted.slice(from, from + MAX_PAGES)));
     }
   }
 

@@ -3,7 +3,7 @@ import type { PageNumber, PageValue } from '../page-store.ts';
 /** Maximum size of pages that were read ahead and not requested yet, in all files of a store. */
 const ROOM_BYTES = 16 * 2 ** 20;
 /** Pages of a file that are read ahead at a time: what is requested meanwhile waits for the same connections. */
-const MOST_UNDER_WAY = 128;
+const MAX_IN_PROGRESS = 128;
 
 interface HeldPage {
   readonly bytes: number;
@@ -47,7 +47,7 @@ export class ReadAhead {
 
   announce(pages: readonly PageNumber[]): void {
     for (const page of pages) {
-      if (this.#ahead.size - this.#held.size >= MOST_UNDER_WAY) return;
+      if (this.#ahead.size - this.#held.size >= MAX_IN_PROGRESS) return;
       if (!this.#ahead.has(page)) this.#begin(page);
     }
   }
