@@ -289,6 +289,10 @@ function loading(demo: Demo): void {
       await click(loader, '[data-action=load]');
       await shows(reader, '.range', '1–40 of 250');
       await shows(reader, '.app-bar .count', '250');
+      await until(
+        reader,
+        `recorded.requests.includes(${JSON.stringify(MAP)}) && recorded.requests.some((url) => url.includes('/_changes?feed=continuous'))`,
+      );
       // It looks for its view, and where the changes begin, follows them, and reads the list once, if not while it was empty; all else it is told.
       const asked = String(await reader.evaluate('recorded.requests.join("\\n")')).split('\n');
       expect(asked.filter((address) => address.includes('/_changes?feed=continuous'))).toHaveLength(1);
