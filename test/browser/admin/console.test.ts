@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { useAdminPage } from './admin-page.ts';
 
@@ -55,10 +56,11 @@ describe.each(chosenEngines())('the console of the administration page in %s', (
     await page.openAsAdmin('#/', { admins: { root: 'rootpw' }, utils: { read_only: 'true' } });
     await page.goTo('#/console');
     await page.fill('Path', 'library');
-    expect(await page.whyOff('Send')).toBe(undefined);
+    await expect.poll(() => page.whyOff('Send'), patient).toBe(undefined);
     await page.fill('Method', 'DELETE');
     await page.until(`document.querySelector('.request-texts')?.textContent.includes('DELETE') === true`);
-    expect(await page.whyOff('Send')).toBe(
+    await page.isOff(
+      'Send',
       'Read-only mode is on: this server’s setting utils/read_only says so. Switch it off at the bottom of the menu.',
     );
   });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { useAdminPage } from './admin-page.ts';
 
@@ -80,7 +81,7 @@ describe.each(chosenEngines())('the form of a document on the administration pag
     await openForm('{"n": 1, "m": 2}');
     await page.fill('n', '1,5');
     await page.sees('This is not a number in JSON: write 1.5.');
-    expect(await page.whyOff('Review and store')).toContain('This is not a number in JSON');
+    await expect.poll(() => page.whyOff('Review and store'), patient).toContain('This is not a number in JSON');
     expect(await page.violations()).toEqual([]);
     await page.fill('n', '1.5');
     await page.fill('Name of m', '_m');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { useAdminPage } from './admin-page.ts';
 
@@ -102,7 +103,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await page.goTo('#/db/library/document/a');
     await page.type('Source of a', '{"n": 2');
     await page.sees('This is not JSON');
-    expect(await page.whyOff('Review and store')).toContain('This is not JSON');
+    await expect.poll(() => page.whyOff('Review and store'), patient).toContain('This is not JSON');
   });
 
   test('is deleted when the edits are stored', async () => {

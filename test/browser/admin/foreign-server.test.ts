@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { type AdminPage, useAdminPage } from './admin-page.ts';
 import { type Kind, startForeignServer } from './foreign/foreign-server.ts';
@@ -110,7 +111,7 @@ describe.each(chosenEngines())('the administration page of a foreign server in %
     await page.sees('db_not_found: could not open http://127.0.0.1:5984/nowhere/');
     await page.press('127.0.0.1:5984/library → 127.0.0.1:5984/backup');
     await page.sees('Pending 7');
-    expect(await page.whyOff('Cancel')).toBeUndefined();
+    await expect.poll(() => page.whyOff('Cancel'), patient).toBeUndefined();
   });
 
   test('opens a database by its name where the server lists none', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { type AdminPage, ROOT, useAdminPage } from './admin-page.ts';
 
@@ -76,9 +77,9 @@ describe.each(chosenEngines())('read-only mode of the administration page in %s'
     await page.tab.evaluate(`document.querySelector('.menu .switch input').click()`);
     await page.goTo('#/');
     await page.sees('library');
-    expect(await page.whyOff('Create database')).toBeUndefined();
+    await expect.poll(() => page.whyOff('Create database'), patient).toBeUndefined();
     await page.tab.evaluate(`document.querySelector('.menu .switch input').click()`);
-    expect(await page.whyOff('Create database')).toBe('Read-only mode is on. Switch it off at the bottom of the menu.');
+    await page.isOff('Create database', 'Read-only mode is on. Switch it off at the bottom of the menu.');
   });
 });
 

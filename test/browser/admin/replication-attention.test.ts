@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NodeHost } from '../../support/conformance/node-host.ts';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { type AdminPage, ROOT, useAdminPage } from './admin-page.ts';
 import { startForeignServer } from './foreign/foreign-server.ts';
@@ -110,10 +111,10 @@ describe.each(chosenEngines())('what needs attention in replications on the admi
     await page.ask('PUT', '_replicator/good', { source: 'library', target: 'other', continuous: true });
     await page.goTo('#/replication/good');
     await page.sees('In sync');
-    expect(await page.whyOff('Start again')).toBe('It is running. To change what it does, edit it.');
+    await page.isOff('Start again', 'It is running. To change what it does, edit it.');
     await page.goTo('#/replication/once');
     await page.sees('Completed');
-    expect(await page.whyOff('Start again')).toBeUndefined();
+    await expect.poll(() => page.whyOff('Start again'), patient).toBeUndefined();
   });
 
   test('shows what is known at once after the server was started again', async () => {

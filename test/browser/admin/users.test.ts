@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { useAdminPage } from './admin-page.ts';
 
@@ -63,7 +64,7 @@ describe.each(chosenEngines())('accounts on the administration page in %s', (eng
     await page.fill('Password', 'hush');
     await page.fill('Password again', 'hush');
     await page.press('Create');
-    expect(await page.whyOff('Delete the admin second')).toBe(undefined);
+    await expect.poll(() => page.whyOff('Delete the admin second'), patient).toBe(undefined);
     await page.goTo('#/console');
     await page.sees('What this page has requested');
     await page.seesNo('second');
