@@ -116,6 +116,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await page.sees('library/a to be deleted');
     await page.press('Store');
     await page.sees('not stored');
+    await page.gone('library/a');
     expect(await page.ask('GET', 'library/a')).toMatchObject({ error: 'not_found', reason: 'deleted' });
   });
 
