@@ -76,6 +76,15 @@ export async function recordMapAndRequests(tab: Tab): Promise<void> {
   }`);
 }
 
+/**
+ * What the page asked since `recordMapAndRequests` to read rows again. A feed that was cut, as on a busy machine, is followed anew from
+ * where it ended, which reads nothing twice: that is left out.
+ */
+export async function readAgain(tab: Tab): Promise<readonly string[]> {
+  const asked = String(await tab.evaluate('recorded.requests.join("\\n")')).split('\n');
+  return asked.filter((url) => url !== '' && url !== '/db/_all_dbs' && !url.includes('/_changes?feed=continuous'));
+}
+
 /** Waits until the element has this text. */
 export async function shows(tab: Tab, selector: string, expected: string): Promise<void> {
   const deadline = Date.now() + MAX_WAIT_MS;

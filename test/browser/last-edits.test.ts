@@ -116,7 +116,7 @@ describe.each(chosenEngines())('an edit sent while its page is left, in %s', (en
   describe.each(all)('by %s, replaced: %s', (way, isReplaced) => {
     const isBypassed = bypassed(engine, way, isReplaced);
 
-    const options = { timeout: 300_000, retry: engine === 'webkit' ? 2 : 0 };
+    const options = { timeout: 300_000, retry: engine === 'webkit' ? 2 : 1 };
 
     test.skipIf(isBypassed)('each edit of the only tab is stored once', options, async ({ skip }) => {
       site = await session.openSite();

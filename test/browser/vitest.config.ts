@@ -76,9 +76,9 @@ function project(name: string, files: Files): TestProjectInlineConfiguration {
       // A test takes seconds; the rest is for a busy machine.
       testTimeout: 120_000,
       hookTimeout: 120_000,
-      // A browser, or what drives it, now and then loses an answer or an event: what waited in vain is tried once more, and told by
-      // second-attempts.ts. What fails in any other way fails at once.
-      retry: { count: 1, condition: /^Test timed out in|^the page does not show|^the demo never came to this/ },
+      // A browser on a busy machine now and then loses an answer or an event, or is so late that a page shows the next state already:
+      // what fails is tried once more. second-attempts.ts tells what failed at the first attempt, and why.
+      retry: 1,
       // No module keeps anything, and loading the drivers anew for each file takes a second of a processor.
       isolate: false,
       // Those that do run at once only wait.
