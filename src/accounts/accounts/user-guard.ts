@@ -56,12 +56,13 @@ export class UserGuard {
     judge: (writes: readonly DocumentWrite[]) => Promise<readonly Refusal[]>,
   ): Promise<PreparedWrites> {
     const timeSlice = new TimeSlice();
+    const share = sharing();
     const writer = writerOf(database, user);
     const refused = new Map<DocumentWrite, DatabaseError>();
     const read: (DocumentWrite | PlainPassword)[] = [];
     for (const write of writes) {
       if (timeSlice.isDue) await timeSlice.rest();
-      if (isTooLong(write, writer)) refused.set(write, tooLong());
+      if (isTooLong(write, writer)) refused.set(write, share(tooLong()));
       read.push(isDesignId(write.id) || refused.has(write) ? write : readPassword(write));
     }
     const placeholder = this.#passwords.placeholder();
@@ -71,7 +72,7 @@ export class UserGuard {
     const verdicts = judged.length === 0 ? [] : await judge(judged);
     for (const [index, verdict] of verdicts.entries()) {
       const write = judged[index];
-      if (verdict !== undefined && write !== undefined) refused.set(write, verdict);
+      if (verdict !== undefined && write !== undefined) refused.set(write, share(verdict));
     }
     const network = networkOf(address);
     const prepared: DocumentWrite[] = [];
@@ -105,6 +106,7 @@ export class UserGuard {
     try {
       const records = await snapshot.documents(writes.map(({ id }) => id));
       const refusals: Refusal[] = [];
+      const share = sharing();
       const timeSlice = new TimeSlice();
       for (const [index, write] of writes.entries()) {
         if (timeSlice.isDue) await timeSlice.rest();
@@ -112,15 +114,15 @@ export class UserGuard {
         // A replicated revision that already exists changes nothing.
         const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
         if (isKnown || isDesignId(write.id)) refusals.push(undefined);
-        else if (isTooLong(write, writer)) refusals.push(tooLong());
-        else if (isOfOther(write, writer)) refusals.push(new DatabaseError('not_found', 'missing'));
-        else if (mayConflict && isConflict(write, leaves)) refusals.push(conflict());
+        else if (isTooLong(write, writer)) refusals.push(share(tooLong()));
+        else if (isOfOther(write, writer)) refusals.push(share(new DatabaseError('not_found', 'missing')));
+        else if (mayConflict && isConflict(write, leaves)) refusals.push(share(conflict()));
         else {
           const [winner] = leaves;
           const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
           const refusal = refusalOf(write, parse(body), writer);
           if (refusal === undefined) this.#passwords.noteStored(hashOfUser(parse(write.body) ?? {}));
-          refusals.push(refusal);
+          refusals.push(refusal && share(refusal));
         }
       }
       return refusals;
@@ -128,6 +130,18 @@ export class UserGuard {
       snapshot.release();
     }
   }
+}
+
+/** Returns a function that gives equal refusals of one request the same error: a million of them, with a stack each, fill the memory. */
+function sharing(): (refusal: DatabaseError) => DatabaseError {
+  const known = new Map<string, DatabaseError>();
+  return (refusal) => {
+    // A kind of its own has more than its message.
+    if (refusal.constructor !== DatabaseError) return refusal;
+    const first = known.get(refusal.message);
+    if (first === undefined) known.set(refusal.message, refusal);
+    return first ?? refusal;
+  };
 }
 
 const NONE: ReadonlySet<string> = new Set();
