@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import { nextTurn, TimeSlice } from '../../../../src/base/shared/turn.ts';
+import { describe, expect, test } from 'vitest';
+import { TimeSlice } from '../../../../src/base/shared/turn.ts';
 import { AnswerBatch } from '../../../../src/node/http/listener.ts';
+import { stopClock } from '../../../support/stopped-clock.ts';
 
 test('responses that are ready in the same turn are sent at its end, in order', async () => {
   const batch = new AnswerBatch();
@@ -45,29 +46,15 @@ test('a response is sent before long work that waits for its turn', async () => 
 });
 
 describe('hundreds of responses that are ready in the same turn', () => {
-  let now = 0;
-
-  afterEach(() => {
-    vi.restoreAllMocks();
-  });
-
-  /** In a turn that nobody has held yet, with a clock that stands still. */
-  async function stopClock(): Promise<void> {
-    await nextTurn();
-    await nextTurn();
-    now = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => now);
-  }
-
   /** Each response takes a millisecond to send. Returns the addresses to which responses are sent in each turn. */
   async function sentInTurns(addresses: readonly string[]): Promise<string[][]> {
-    await stopClock();
+    const clock = await stopClock();
     const batch = new AnswerBatch();
     const turns: string[][] = [];
     let left = addresses.length;
     const send = async (address: string) => {
       await batch.turnEnd(address);
-      now += 1;
+      clock.now += 1;
       left -= 1;
       turns.at(-1)?.push(address);
     };

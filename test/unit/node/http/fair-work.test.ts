@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { heldMs, nextTurn } from '../../../../src/base/shared/turn.ts';
 import { Entrance, FairWork } from '../../../../src/node/http/fair-work.ts';
+import { type StoppedClock, stopClock } from '../../../support/stopped-clock.ts';
 
 describe('work', () => {
   beforeEach(() => {
@@ -69,19 +70,9 @@ describe('work', () => {
 });
 
 describe('the entrance', () => {
-  let now = 0;
-
   afterEach(() => {
     vi.restoreAllMocks();
   });
-
-  /** In a turn that nobody has held yet, with a clock that stands still. */
-  async function stopClock(): Promise<void> {
-    await nextTurn();
-    await nextTurn();
-    now = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => now);
-  }
 
   function from(address: string): Socket {
     const socket = new Socket();
@@ -94,26 +85,29 @@ describe('the entrance', () => {
     readonly begun: string[] = [];
     readonly held: number[] = [];
     readonly #entrance = new Entrance();
+    readonly #clock: StoppedClock;
+
+    constructor(clock: StoppedClock) {
+      this.#clock = clock;
+    }
 
     enter(name: string, socket: Socket): void {
       this.#entrance.enter(socket, () => {
         this.held.push(heldMs());
-        now += 4;
+        this.#clock.now += 4;
         this.begun.push(name);
       });
     }
   }
 
   test('a request begins at once', async () => {
-    await stopClock();
-    const requests = new Requests();
+    const requests = new Requests(await stopClock());
     requests.enter('a', from('10.0.0.1'));
     expect(requests.begun).toEqual(['a']);
   });
 
   test('requests that arrive in a full turn begin in later turns, addresses alternating', async () => {
-    await stopClock();
-    const requests = new Requests();
+    const requests = new Requests(await stopClock());
     const greedy = from('10.0.0.1');
     for (let n = 1; n <= 8; n += 1) requests.enter(`greedy ${n}`, greedy);
     requests.enter('other', from('10.0.0.2'));
@@ -126,7 +120,7 @@ describe('the entrance', () => {
   });
 
   test('what promises do for a request counts before the next one begins', async () => {
-    await stopClock();
+    const clock = await stopClock();
     const entrance = new Entrance();
     const held: number[] = [];
     const begun: number[] = [];
@@ -135,11 +129,11 @@ describe('the entrance', () => {
         held.push(heldMs());
         begun.push(n);
         // The first ones fill the turn; the work for the others is done after some promises.
-        if (n <= 3) now += 4;
+        if (n <= 3) clock.now += 4;
         else
           void (async () => {
             for (let hop = 0; hop < 20; hop += 1) await undefined;
-            now += 4;
+            clock.now += 4;
           })();
       });
     }
@@ -150,8 +144,7 @@ describe('the entrance', () => {
   });
 
   test("a request whose connection has ended while it waited doesn't begin", async () => {
-    await stopClock();
-    const requests = new Requests();
+    const requests = new Requests(await stopClock());
     const gone = from('10.0.0.1');
     for (const name of ['a', 'b', 'c']) requests.enter(name, from('10.0.0.2'));
     requests.enter('gone', gone);
