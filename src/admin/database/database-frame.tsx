@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { useLoaded } from '../components/load.ts';
@@ -30,6 +30,11 @@ interface DatabaseFrameProps {
 export function DatabaseFrame({ database, current, children }: DatabaseFrameProps) {
   const { failure, reload } = useLoaded((signal) => infoOf(database, signal), [database]);
   useEffect(() => void loadRights(database), [database, session.value.name]);
+  const tabs = useRef<HTMLElement>(null);
+  // A telephone has no room for all of them.
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [current]);
   const refused = failure instanceof ServerError && [401, 403, 404].includes(failure.status) ? failure : undefined;
   return (
     <div class="database-frame" data-screen={current}>
@@ -37,7 +42,7 @@ export function DatabaseFrame({ database, current, children }: DatabaseFrameProp
         <Breadcrumb above={[{ label: 'Databases', href: '#/' }]} />
         <h1>{database}</h1>
       </header>
-      <nav class="tab-row" aria-label={`Screens of ${database}`}>
+      <nav ref={tabs} class="tab-row" aria-label={`Screens of ${database}`}>
         {TABS.map(([name, label]) => (
           <a
             key={name}

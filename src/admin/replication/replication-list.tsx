@@ -148,7 +148,9 @@ function Row({ of }: { readonly of: ReplicationState }) {
         {error !== undefined && <p class={state === 'paused' ? 'muted' : 'bad-text'}>{error}</p>}
       </th>
       <td data-label="State">
-        <span class={`dot inline ${health}`} aria-hidden="true" /> {stateText}
+        <span>
+          <span class={`dot inline ${health}`} aria-hidden="true" /> {stateText}
+        </span>
       </td>
       <td class="number" data-label="Pending">
         {pending === undefined ? '–' : formatCount(pending)}

@@ -29,6 +29,16 @@ describe.each(chosenEngines())('the list of documents on a telephone in %s', (en
     return page.tab;
   }
 
+  test('shows the tab of the current screen, which has to be scrolled to', async () => {
+    const tab = await openPhone();
+    const right = `$('.tab-row [aria-current]')?.getBoundingClientRect().right`;
+    expect(Number(await tab.evaluate(`$('.tab-row a:last-child').getBoundingClientRect().right`))).toBeGreaterThan(
+      WIDTH,
+    );
+    await tab.evaluate(`document.querySelector('iframe').contentWindow.location.hash = '#/db/library/storage'`);
+    await page.until(`$('.tab-row [aria-current]')?.dataset.label === 'Storage' && ${right} <= ${WIDTH}`, 'the tab');
+  });
+
   test('has most of the height, and nothing is cut off', async () => {
     const tab = await openPhone();
     const [top, bottom] = await Promise.all(
