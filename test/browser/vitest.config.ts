@@ -1,5 +1,6 @@
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { sandboxProgram } from '../../src/packages/build/sandbox-program.ts';
+import { isLongRun } from '../support/long-runs.ts';
 import { longestFirst } from '../support/longest-first.ts';
 
 const root = `${import.meta.dirname}/../..`;
@@ -11,33 +12,28 @@ const measuring = ['test/browser/faults-ownership.test.ts', 'test/browser/functi
 const waiting = ['test/browser/long-bodies.test.ts'];
 /** What the other engines test in two other setups, through a page and through a service worker; and what only Chromium can measure. */
 const inChromiumOnly = ['test/browser/http-conformance-core.test.ts', 'test/browser/large-attachments.test.ts'];
-/** Of the administration page WebKit runs the main ways: its driver takes one command at a time. */
+/** What Chromium tests of the administration page and the demo, and Firefox in a long run only: the others test the main ways. */
+const fully = [
+  ...[
+    ...['activity', 'bulk', 'console', 'document-revisions', 'documents-conflicts', 'foreign-server', 'read-only'],
+    ...['replication-attention', 'self-test', 'settings', 'sizes', 'storage', 'users'],
+  ].map(inAdmin),
+  ...['lists', 'newcomer'].map(ofDemo),
+];
+/** WebKit's driver takes one command at a time, and makes some waits too long. */
 const notInWebKit = [
-  'activity',
-  'attachments',
-  'bulk',
-  'console',
-  'document',
-  'document-conflict',
-  'document-form',
-  'document-revisions',
-  'documents',
-  'documents-conflicts',
-  'documents-phone',
-  'foreign-server',
-  'query',
-  'read-only',
-  'replication',
-  'replication-attention',
-  'self-test',
-  'settings',
-  'sizes',
-  'storage',
-  'users',
-]
-  .map((name) => `test/browser/admin/${name}.test.ts`)
-  // Pages that are there beside the administration page, and waits that its driver makes too long.
-  .concat(['lists', 'newcomer', 'notes', 'visitor'].map((name) => `test/browser/demo-${name}.test.ts`));
+  ...fully,
+  ...[
+    ...['attachments', 'document', 'document-conflict', 'document-form', 'documents', 'documents-phone', 'query'],
+    ...['replication'],
+  ].map(inAdmin),
+  ...['notes', 'visitor'].map(ofDemo),
+];
+const excludedFrom: Readonly<Record<string, readonly string[]>> = {
+  chromium: [],
+  firefox: [...inChromiumOnly, ...(isLongRun ? [] : fully)],
+  webkit: [...inChromiumOnly, ...notInWebKit],
+};
 const long = [
   'http-conformance',
   'last-edits',
@@ -49,6 +45,14 @@ const long = [
   'bodies',
   'first-app',
 ];
+
+function inAdmin(name: string): string {
+  return `test/browser/admin/${name}.test.ts`;
+}
+
+function ofDemo(name: string): string {
+  return `test/browser/demo-${name}.test.ts`;
+}
 
 interface Files {
   readonly include: string[];
@@ -92,8 +96,7 @@ function project(name: string, files: Files): TestProjectInlineConfiguration {
 const besideOthers = { workers: 3, order: 1 };
 
 function projectsOf(engine: string): TestProjectInlineConfiguration[] {
-  const elsewhere = engine === 'chromium' ? [] : inChromiumOnly;
-  const exclude = [...measuring, ...waiting, ...elsewhere, ...(engine === 'webkit' ? notInWebKit : [])];
+  const exclude = [...measuring, ...waiting, ...(excludedFrom[engine] ?? [])];
   return [
     project(`${engine}, alone`, { include: measuring, browsers: engine, workers: 1, order: 0 }),
     project(engine, { include: ['test/browser/**/*.test.ts'], exclude, browsers: engine, ...besideOthers }),
