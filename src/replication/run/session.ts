@@ -280,8 +280,10 @@ export class Session {
   #result({ common, since, order }: State): RunResult {
     const isUnchanged = isSameSequence(since, order.reached);
     const history = isUnchanged ? common.history : this.#history;
-    const { start_time, end_time, missing_checked, missing_found, docs_read, docs_written, doc_write_failures } =
+    const { start_time, missing_checked, missing_found, docs_read, docs_written, doc_write_failures, ...latest } =
       this.#entry(since, order.reached);
+    // The time at which the last checkpoint was recorded, as in the history.
+    const end_time = isUnchanged ? latest.end_time : (history[0]?.end_time ?? latest.end_time);
     // Changes that a filter left out are also read, and recorded.
     const hasNothing = isUnchanged || (missing_checked === 0 && doc_write_failures === 0);
     return {
