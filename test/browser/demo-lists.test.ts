@@ -147,7 +147,7 @@ function withoutDatabase(demo: Demo): void {
     await shows(
       tab,
       '.not-begun [role=status]',
-      'This page is served as files, without a database server beside it. With npm start it has one. As soon as it can be reached, this page connects the two lists by itself.',
+      'This page is served as files, without a database server beside it. With npm start it has one. As soon as the server can be reached, this page connects the two lists by itself.',
     );
     expect(await tab.evaluate(`document.querySelector('[data-action=tear]').disabled`)).toBe(true);
     await click(tab, '[data-action=begin-here]');

@@ -198,7 +198,7 @@ function whyNoServer(demo: Demo): void {
     await shows(
       tab,
       PANEL,
-      'This page is served as files, without a database server beside it. With npm start it has one. Until then the devices sync directly with each other, and everything works.',
+      'This page is served as files, without a database server beside it. With npm start it has one. Meanwhile the devices sync directly with each other, and everything works.',
     );
     // The server's administration page leads nowhere then.
     await until(
@@ -215,7 +215,7 @@ function whyNoServer(demo: Demo): void {
     await shows(
       tab,
       PANEL,
-      `No server answers at ${address}. Start it with npm start. Until then the devices sync directly with each other, and everything works.`,
+      `No server answers at ${address}. Start it with npm start. Meanwhile the devices sync directly with each other, and everything works.`,
     );
     await until(tab, `/^Next try in \\d+ s\\.$/.test(document.querySelector('.notes-way .next-try').textContent)`);
     await until(tab, `document.querySelector('.menu li:nth-child(2) a:not([href])') !== null`);
@@ -228,7 +228,7 @@ function whyNoServer(demo: Demo): void {
     await shows(
       tab,
       PANEL,
-      'The server refuses: Too many databases. Until then the devices sync directly with each other, and everything works.',
+      'The server refuses: Too many databases. Meanwhile the devices sync directly with each other, and everything works.',
     );
     // From now on nothing is tried by itself, once the attempt is over that waits already.
     await tab.evaluate(`{

@@ -23,6 +23,7 @@ import {
   value,
 } from './demo-page.ts';
 import { type Demo, useDemo } from './demo-session.ts';
+import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 
 /** The built demo, used by its buttons and its editor, in two tabs, one of which follows the other by feeds. */
@@ -100,12 +101,29 @@ function outage(demo: Demo): void {
       '[data-side=there] [role=status]',
       'This database can’t be reached at the moment; this is its last known content.',
     );
+    await expectNothingIsLost(tab);
     await retype(tab, '[data-side=here] .packing li:first-child input[type=text]', 'Hammock');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
     await click(tab, '[role=switch]');
     await shows(tab, '.line-state', 'Disconnected: each side goes its own way');
     await shows(tab, '.line-pending', '1 change here waits to be sent');
   });
+}
+
+/** In the list of a server that is away: ticks go back, and words stay, with why they are not stored. */
+async function expectNothingIsLost(tab: Tab): Promise<void> {
+  const first = '[data-side=there] .packing li:first-child';
+  const tick = `document.querySelector('${first} input[type=checkbox]').checked`;
+  await click(tab, `${first} input[type=checkbox]`);
+  await until(tab, `${tick} === false`);
+  await retype(tab, `${first} input[type=text]`, 'Tarp');
+  const notStored = '“Tarp” is not stored, because the database could not be reached. It is still “Tent and pegs”.';
+  await shows(tab, `${first} .refused p`, notStored);
+  await click(tab, `${first} [data-action=keep-theirs]`);
+  await until(tab, `document.querySelector('${first} input[type=text]')?.value === 'Tent and pegs'`);
+  const entry = `document.querySelector('[data-side=there] input[name=item]')`;
+  expect(await tab.evaluate(`${entry}.value = 'Rope', ${entry}.form.requestSubmit(), ${entry}.value`)).toBe('');
+  await until(tab, `${entry}.value === 'Rope'`);
 }
 
 function countries(demo: Demo): void {

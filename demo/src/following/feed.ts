@@ -59,6 +59,13 @@ export class Feed<Event> {
     void this.#connect();
   }
 
+  /** Starts over later: a request has failed, and a connection that was cut may look open for minutes. */
+  startOver(): void {
+    if (!this.#wanted) return;
+    this.#connections.set(this, 'interrupted');
+    this.#connectLater();
+  }
+
   close(): void {
     this.#wanted?.abort();
     this.#wanted = undefined;

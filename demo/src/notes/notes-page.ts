@@ -41,6 +41,8 @@ export class NotesPage {
   readonly #over = button('Start over …', () => this.#askOver(), { 'data-action': 'start-over' });
   readonly #question = make('dialog', { 'aria-labelledby': 'start-over-title' });
   readonly #tabs = new Map<DeviceName, HTMLButtonElement>();
+  /** Its failure says that there is no note yet to make a conflict of. */
+  #waitsForShared = false;
   readonly #refresh = coalesce(() => this.#readStates().catch(() => undefined));
   #timer: ReturnType<typeof setInterval> | undefined;
   #hasBegun = false;
@@ -180,7 +182,7 @@ export class NotesPage {
     if (way === undefined) return [];
     if (reason)
       return [
-        `${describeReason(reason, address)} Until then the devices sync directly with each other, and everything works.`,
+        `${describeReason(reason, address)} Meanwhile the devices sync directly with each other, and everything works.`,
       ];
     return [
       `The server${address === undefined ? '' : ` at ${address}`} answers, and the devices sync through its database `,
@@ -189,7 +191,18 @@ export class NotesPage {
     ];
   }
 
+  /** A note that is the same on both devices. */
+  #sharedRow(): ViewRow | undefined {
+    const others = new Map(this.#panels.get('laptop')?.rows.map((row) => [row.id, row.value]));
+    const rows = this.#panels.get('phone')?.rows;
+    return rows?.find(({ id, value }) => value.conflicts === 0 && others.get(id)?.rev === value.rev);
+  }
+
   async #readStates(): Promise<void> {
+    if (this.#waitsForShared && this.#sharedRow()) {
+      this.#waitsForShared = false;
+      fill(this.#failure);
+    }
     for (const [name, state] of await this.#links.states()) {
       this.#panels.get(name)?.showLink(state);
       const tab = this.#tabs.get(name);
@@ -224,9 +237,12 @@ export class NotesPage {
   async #makeConflict(): Promise<void> {
     const [phone, laptop] = [this.#panels.get('phone'), this.#panels.get('laptop')];
     if (!phone || !laptop) return;
-    const others = new Map(laptop.rows.map((row) => [row.id, row.value]));
-    const row = phone.rows.find(({ id, value }) => value.conflicts === 0 && others.get(id)?.rev === value.rev);
-    if (!row) throw new Error('There is no note that is the same on both devices. Write one while both are connected.');
+    const row = this.#sharedRow();
+    this.#waitsForShared = row === undefined;
+    if (!row) {
+      const wait = 'Wait until both are in sync, or write one while both are connected.';
+      throw new Error(`There is no note yet that is the same on both devices. ${wait}`);
+    }
     // The conflict will show at the top of each device.
     this.element.querySelector('.devices')?.scrollTo({ top: 0 });
     await this.#links.set(['phone', 'laptop'], false);

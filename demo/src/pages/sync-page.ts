@@ -156,7 +156,7 @@ export class SyncPage {
     this.element.toggleAttribute('data-begun', reason === undefined);
     this.#start.show(reason);
     const { address } = this.#log.server;
-    const goesOn = 'As soon as it can be reached, this page connects the two lists by itself.';
+    const goesOn = 'As soon as the server can be reached, this page connects the two lists by itself.';
     this.#server.say(reason ? `${describeReason(reason, address)} ${goesOn}` : '');
   }
 

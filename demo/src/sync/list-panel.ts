@@ -3,7 +3,7 @@ import { coalesce } from '../elements/coalesce.ts';
 import { arrange, button, fill, make } from '../elements/elements.ts';
 import type { Connections } from '../following/connections.ts';
 import { Feed } from '../following/feed.ts';
-import type { Item, PackingList, Version } from './packing-list.ts';
+import { type Item, newId, type PackingList, type Version } from './packing-list.ts';
 
 export interface PanelOptions {
   readonly name: string;
@@ -13,15 +13,17 @@ export interface PanelOptions {
   readonly connections: Connections;
 }
 
-/** What was typed for an item that somebody else changed, or removed, meanwhile. */
+/** What was typed for an item, and is not stored. */
 interface Refused {
   readonly text: string;
   readonly isPacked: boolean;
+  /** The database could not be reached. Otherwise somebody else has changed or removed the item meanwhile. */
+  readonly isUnsent?: boolean;
 }
 
 export class ListPanel {
   readonly element: HTMLElement;
-  readonly refresh = coalesce(() => this.#read().catch(() => this.#tellAway()));
+  readonly refresh = coalesce(() => this.#read().catch(() => this.#showLastKnown()));
   readonly #list: PackingList;
   readonly #feed: Feed<unknown>;
   readonly #items = make('ul', { class: 'packing' });
@@ -32,8 +34,10 @@ export class ListPanel {
     placeholder: 'Something to pack',
     'aria-label': 'New item',
   });
-  /** How many items were read; undefined: none yet. */
-  #count: number | undefined;
+  /** What was read last; undefined: nothing yet. */
+  #known: readonly Item[] | undefined;
+  /** A new item that could not be sent, which may be stored nevertheless: it keeps its id. */
+  #unsent: { readonly id: string; readonly text: string } | undefined;
   /** What each row shows, of what revisions. */
   readonly #shownIn = new WeakMap<Element, string>();
   /** Edits that are not stored, by the ids of their items. */
@@ -53,9 +57,7 @@ export class ListPanel {
     });
     const add = (event: Event) => {
       event.preventDefault();
-      const text = this.#entry.value.trim();
-      this.#entry.value = '';
-      if (text !== '') void this.#change(() => list.add(text));
+      void this.#add(this.#entry.value.trim());
     };
     this.element = make(
       'section',
@@ -74,7 +76,7 @@ export class ListPanel {
   stop(): void {
     this.#feed.close();
     this.#removed = undefined;
-    this.#count = undefined;
+    this.#known = undefined;
   }
 
   /** Connects again at once, if it waits to do so. */
@@ -84,16 +86,21 @@ export class ListPanel {
 
   /** It was read, and has no items. */
   get isEmpty(): boolean {
-    return this.#count === 0;
+    return this.#known?.length === 0;
   }
 
   async #read(): Promise<void> {
     const items = await this.#list.items();
     fill(this.#note);
     this.element.classList.remove('is-away');
-    const isFirst = this.#count === undefined;
+    const isFirst = this.#known === undefined;
+    this.#known = items;
+    this.#show(items, isFirst ? '' : 'is-news');
+  }
+
+  /** `news`: the class of rows that show something else than before. */
+  #show(items: readonly Item[], news: string): void {
     const ids = new Set(items.map(({ id }) => id));
-    this.#count = items.length;
     if (this.#removed && ids.has(this.#removed.id)) this.#removed = undefined;
     const kept = new Map([...this.#items.querySelectorAll('li')].map((row) => [row.dataset['id'], row]));
     const refusedRow = (id: string, mine: Refused, theirs?: Item): HTMLElement => {
@@ -111,7 +118,7 @@ export class ListPanel {
       if (row && (isTypedIn(row) || this.#shownIn.get(row) === textOf(item))) return row;
       const made = this.#row(item);
       this.#shownIn.set(made, textOf(item));
-      if (!isFirst) made.classList.add('is-news');
+      if (news !== '') made.classList.add(news);
       return made;
     });
     const orphans = [...this.#refused].filter(([id]) => !ids.has(id)).map(([id, one]) => refusedRow(id, one));
@@ -153,12 +160,25 @@ export class ListPanel {
     return make('li', attributes, check, field, remove);
   }
 
+  /** What can't be sent stays in the field. */
+  async #add(text: string): Promise<void> {
+    if (text === '') return;
+    this.#entry.value = '';
+    const { id } = this.#unsent?.text === text ? this.#unsent : { id: newId() };
+    this.#unsent = { id, text };
+    const isSent = await this.#change(() => this.#list.add(text, id));
+    if (isSent) this.#unsent = undefined;
+    else if (this.#entry.value === '') this.#entry.value = text;
+  }
+
   async #save(item: Item, { text, isPacked }: Refused): Promise<void> {
-    await this.#change(async () => {
+    // A tick that is not stored is of no use any more; words may be.
+    const keep = (refused: Refused) => text !== item.text && this.#refused.set(item.id, refused);
+    const store = async () => {
       const isStored = await this.#list.save(item, text, isPacked);
-      // A tick that somebody else has overtaken is of no use any more; words may be.
-      if (!isStored && text !== item.text) this.#refused.set(item.id, { text, isPacked });
-    });
+      if (!isStored) keep({ text, isPacked });
+    };
+    await this.#change(store, () => keep({ text, isPacked, isUnsent: true }));
   }
 
   /** `theirs`: what the item is now. Undefined: it was removed. */
@@ -174,6 +194,10 @@ export class ListPanel {
         { 'data-action': action },
       );
     const now = theirs ? `It was changed elsewhere to “${theirs.text}”` : 'It was removed elsewhere';
+    const unsent = theirs ? `It is still “${theirs.text}”` : 'It was removed';
+    const text = mine.isUnsent
+      ? `“${mine.text}” is not stored, because the database could not be reached. ${unsent}.`
+      : `${now}, while you wrote “${mine.text}”.`;
     const store = () => (theirs ? this.#list.save(theirs, mine.text, mine.isPacked) : this.#list.add(mine.text));
     return make(
       'li',
@@ -181,7 +205,7 @@ export class ListPanel {
       make(
         'div',
         { class: 'refused', role: 'group', 'aria-label': 'Not stored' },
-        make('p', {}, `${now}, while you wrote “${mine.text}”.`),
+        make('p', {}, text),
         decide(theirs ? 'Store mine over it' : 'Add mine again', 'store-mine', store),
         decide(theirs ? 'Keep theirs' : 'Let it go', 'keep-theirs'),
       ),
@@ -224,14 +248,27 @@ export class ListPanel {
     );
   }
 
-  /** Shows the present state after a change that was refused because someone else was quicker. */
-  async #change(work: () => Promise<unknown>): Promise<void> {
+  /**
+   * Shows the present state after a change, also after one that was refused because someone else was quicker. Returns false if the
+   * database could not be reached: then the rows show again what it had last.
+   */
+  async #change(work: () => Promise<unknown>, onFailure?: () => void): Promise<boolean> {
     try {
       await work();
-      await this.refresh();
     } catch {
-      this.#tellAway();
+      onFailure?.();
+      for (const row of this.#items.children) this.#shownIn.delete(row);
+      this.#showLastKnown();
+      this.#feed.startOver();
+      return false;
     }
+    await this.refresh();
+    return true;
+  }
+
+  #showLastKnown(): void {
+    if (this.#known) this.#show(this.#known, '');
+    this.#tellAway();
   }
 
   #tellAway(): void {
