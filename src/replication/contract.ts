@@ -64,6 +64,8 @@ export interface Replication {
   readonly createTarget: boolean;
   /** Which documents; undefined for all. */
   readonly selection: Selection | undefined;
+  /** Design documents are copied like others. Default: true. */
+  readonly designDocs?: boolean | undefined;
   /** Where to begin, instead of at the checkpoint. */
   readonly sinceSeq: Sequence | undefined;
   readonly useCheckpoints: boolean;

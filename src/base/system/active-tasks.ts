@@ -33,6 +33,8 @@ export interface ReplicationIdentity {
   readonly source: string;
   readonly target: string;
   readonly continuous: boolean;
+  /** Only if design documents are not copied. */
+  readonly design_docs?: false;
   /** The user that requested it. */
   readonly user: string | null;
 }

@@ -21,6 +21,8 @@ export interface ReplicationRequest {
   readonly filter?: string;
   readonly query_params?: Readonly<Record<string, string>>;
   readonly selector?: Selector<unknown>;
+  /** Whether design documents are copied. Default: true. */
+  readonly design_docs?: boolean;
   readonly retry_refused?: boolean;
   readonly since_seq?: number | string;
   readonly use_checkpoints?: boolean;
@@ -108,6 +110,7 @@ export interface ReplicationDocumentEntry {
   readonly state: 'initializing' | 'pending' | 'running' | 'paused' | 'crashing' | 'error' | 'completed' | 'failed';
   readonly source: string;
   readonly target: string;
+  readonly design_docs?: false;
   readonly info: Readonly<Record<string, unknown>> | null;
   readonly error_count: number;
   readonly start_time: string;
@@ -129,6 +132,7 @@ export interface ReplicationJob {
   readonly source: string;
   readonly target: string;
   readonly user: string | null;
+  readonly design_docs?: false;
   readonly state: 'pending' | 'running' | 'paused' | 'crashing' | 'failed';
   readonly info: Readonly<Record<string, unknown>> | null;
   readonly history: readonly {

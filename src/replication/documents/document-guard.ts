@@ -154,7 +154,7 @@ function mayDelete(document: JsonObject, { name }: DatabaseUser): boolean {
 function checkMembers(document: JsonObject): void {
   checkEndpoint(document, 'source');
   checkEndpoint(document, 'target');
-  for (const name of ['create_target', 'continuous']) {
+  for (const name of ['create_target', 'continuous', 'design_docs']) {
     const value = ownMember(document, name);
     if (value !== undefined && typeof value !== 'boolean') throw forbidden(`The \`${name}' field must be a boolean.`);
   }

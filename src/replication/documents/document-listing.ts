@@ -6,7 +6,7 @@ import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocumentRow, Snapshot } from '../../database/store/contract.ts';
 import { describeEndpointText } from '../jobs/endpoint.ts';
 import type { Job } from '../jobs/job.ts';
-import { type EndpointInfo, endpointInfo, jobInfo, NODE } from '../jobs/job-listing.ts';
+import { designDocsInfo, type EndpointInfo, endpointInfo, jobInfo, NODE } from '../jobs/job-listing.ts';
 import { failureInfo, shownState, timestamp } from '../jobs/job-trouble.ts';
 import { stateOf } from './state-members.ts';
 import { documentBatches } from './stored-documents.ts';
@@ -32,6 +32,8 @@ export interface ListedDocument extends EndpointInfo {
   readonly id: string | null;
   readonly state: ListedState;
   readonly node: string;
+  /** Only if design documents are not copied. */
+  readonly design_docs?: false;
   readonly info: object | null;
   /** Consecutive failures. */
   readonly error_count: number;
@@ -86,6 +88,7 @@ function listStored(common: Common, document: JsonObject): ListedDocument {
     id,
     state: state === 'completed' ? 'completed' : 'initializing',
     ...endpointsOf(document),
+    ...designDocsInfo({ designDocs: ownMember(document, 'design_docs') !== false }),
     info: stats ?? null,
     error_count: 0,
     start_time: typeof startTime === 'string' ? startTime : null,
@@ -103,6 +106,7 @@ function listWatched(common: Common, document: JsonObject, watched: WatchedDocum
     id: replicationId?.full ?? null,
     state: isStarted ? shownState(job) : stateOfStatus(status),
     ...(replication === undefined ? endpointsOf(document) : endpointInfo(replication)),
+    ...designDocsInfo({ designDocs: ownMember(document, 'design_docs') !== false }),
     info: isStarted ? jobInfo(job) : hasFailed ? failureInfo(reason, failingSince, nextAttempt) : null,
     error_count: isStarted ? job.failures : failures,
     start_time: timestamp(addedAt),

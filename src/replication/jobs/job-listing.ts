@@ -18,6 +18,7 @@ export function listJob(job: Job): object {
     source: describeEndpoint(replication.source),
     target: describeEndpoint(replication.target),
     user: owner.name,
+    ...designDocsInfo(replication),
     doc_id: origin?.docId ?? null,
     state: shownState(job),
     info: jobInfo(job),
@@ -63,6 +64,11 @@ export function refusedInfo(ledger: RefusedLedger): object {
   return ledger.count === 0 ? {} : { refused_count: ledger.count, refused: ledger.list() };
 }
 
+/** Returns the member of lists for replications that leave design documents out. */
+export function designDocsInfo({ designDocs }: Pick<Replication, 'designDocs'>): { readonly design_docs?: false } {
+  return designDocs === false ? { design_docs: false } : {};
+}
+
 export interface EndpointInfo {
   readonly source: string | null;
   readonly target: string | null;
@@ -87,6 +93,7 @@ export function jobIdentity({ order }: Job): ReplicationIdentity {
     source: describeEndpoint(replication.source),
     target: describeEndpoint(replication.target),
     continuous: replication.continuous,
+    ...designDocsInfo(replication),
     user: owner.name,
   };
 }

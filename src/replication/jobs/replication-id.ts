@@ -18,6 +18,8 @@ export interface ReplicationId {
   readonly anyUser: string;
 }
 
+/** Part of the id of a replication that leaves design documents out. */
+const NO_DESIGN_DOCS = 'without design documents';
 const SERVER_ADMIN_ROLE = '_admin';
 /** Names of headers whose values are secrets. */
 const SECRET_HEADER = /auth|cookie|credential|key|pass|secret|session|signature|token/;
@@ -28,13 +30,14 @@ export async function replicationId(
   serverUuid: string,
   filterSource?: string,
 ): Promise<ReplicationId> {
-  const { source, target, selection, continuous, createTarget } = replication;
+  const { source, target, selection, designDocs, continuous, createTarget } = replication;
   const what = JSON.stringify([
     serverUuid,
     endpointParts(source),
     endpointParts(target),
     selection ?? null,
     filterSource ?? null,
+    ...(designDocs === false ? [NO_DESIGN_DOCS] : []),
   ]);
   // A list of ids may be long: its text is made once.
   const base = await md5(`${what.slice(0, -1)},${JSON.stringify(userParts(replication))}]`);

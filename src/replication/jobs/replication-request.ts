@@ -94,6 +94,7 @@ export function* parseReplication(body: JsonObject, options: RequestOptions): Co
     continuous: booleanMember(body, 'continuous') ?? false,
     createTarget: booleanMember(body, 'create_target') ?? false,
     selection: yield* parseSelection(body, options.takesAnyParameters ?? false),
+    designDocs: booleanMember(body, 'design_docs'),
     sinceSeq: parseSequence(memberOf(body, 'since_seq')),
     useCheckpoints: booleanMember(body, 'use_checkpoints') ?? defaults.useCheckpoints,
     checkpointIntervalMs: number('checkpoint_interval') ?? defaults.checkpointIntervalMs,

@@ -116,7 +116,7 @@ export class AttachedDocuments {
       return this.#transfer(withAll(document), take);
     }
     figures.add({ docsRead: 1, docsWritten: refusal === undefined ? 1 : 0 });
-    if (refusal !== undefined) figures.refuse(refusal.refused);
+    if (refusal !== undefined) figures.refuseByTarget(refusal.refused);
   }
 
   /** `otherwise`: why it can't be copied if its content is too long to be held in memory. */

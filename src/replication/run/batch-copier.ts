@@ -149,7 +149,7 @@ export class BatchCopier {
     for (const one of refused) {
       const stubbed = one.error === 'missing_stub' ? documents.find(({ document }) => isOf(document, one)) : undefined;
       // The target lacks what its revisions suggest that it has: it gets all attachments.
-      if (stubbed?.stubs === undefined) figures.refuse(one);
+      if (stubbed?.stubs === undefined) figures.refuseByTarget(one);
       else {
         figures.add({ docsRead: -1 });
         later.push(withAll({ document: stubbed.document, stubs: stubbed.stubs, since: [] }));

@@ -1,5 +1,6 @@
 /** Reads the source's changes in order: existing ones, and in a continuous replication new ones. */
 
+import { isDesignId } from '../../database/documents/identifiers.ts';
 import type { Replication, Sequence } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import { sleep } from '../peers/client/pacing.ts';
@@ -52,7 +53,8 @@ export class ChangeReader {
 
   async #take(page: ChangesPage): Promise<void> {
     this.#since = page.lastSeq;
-    await this.#options.take(page);
+    const { take, replication } = this.#options;
+    await take(replication.designDocs === false ? withoutDesignDocs(page) : page);
   }
 
   async #follow(): Promise<never> {
@@ -78,6 +80,10 @@ export class ChangeReader {
     if (now.instance !== info.instance || isBeyond(this.#since, now.updateSeq)) throw new EndChanged(source.name);
     await this.#options.check();
   }
+}
+
+function withoutDesignDocs(page: ChangesPage): ChangesPage {
+  return { ...page, changes: page.changes.filter(({ id }) => !isDesignId(id)) };
 }
 
 function standsStill(name: string): ReplicationError {

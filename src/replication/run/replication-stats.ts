@@ -1,4 +1,5 @@
 /** What a run counts, and what it reports of that while it runs. */
+import { isDesignId } from '../../database/documents/identifiers.ts';
 import type { PeerOutage, RefusedDocument, RunObserver, RunStats, Sequence } from '../contract.ts';
 
 /** Minimum interval between reports to an observer. */
@@ -57,6 +58,11 @@ export class ReplicationStats {
     this.#observer.refused(document);
   }
 
+  /** As `refuse`, for what the target refused: with a remedy, if there is a known one. */
+  refuseByTarget(refused: RefusedDocument): void {
+    this.refuse(isDesignId(refused.id) && OF_RIGHTS.has(refused.error) ? withRemedy(refused) : refused);
+  }
+
   /** `end`: the end that has the outage. `outage`: undefined when it is over. */
   setOutage(end: 'source' | 'target', outage: PeerOutage | undefined): void {
     if (outage === undefined) this.#troubles.delete(end);
@@ -91,6 +97,16 @@ export class ReplicationStats {
   end(): void {
     if (this.#timer !== undefined) this.report();
   }
+}
+
+/** The family's errors for what only admins may write. */
+const OF_RIGHTS: ReadonlySet<string> = new Set(['forbidden', 'unauthorized']);
+const ONLY_ADMINS =
+  'Only an admin of the target may write design documents: set design_docs to false, or let an admin push it';
+
+function withRemedy(refused: RefusedDocument): RefusedDocument {
+  const reason = storableText(refused.reason, MAX_REASON_LENGTH - ONLY_ADMINS.length - 3).replace(/[.\s]+$/, '');
+  return { ...refused, reason: reason === '' ? ONLY_ADMINS : `${reason}. ${ONLY_ADMINS}` };
 }
 
 /** Maximum characters of an id or a revision, and of an error. Longer ones are cut. */
