@@ -90,7 +90,7 @@ export type Health = NonNullable<Services['health']>;
 /** See `ReplicatorHost`. */
 export type Network = Pick<
   ReplicatorHost,
-  'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'isOnline' | 'mostConnections'
+  'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'isOnline' | 'mostConnections' | 'tokenSource'
 >;
 
 export interface Core {

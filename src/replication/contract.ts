@@ -54,7 +54,49 @@ export type Credentials =
       readonly token: string;
       readonly tokenSecret: string;
       readonly signatureMethod: 'HMAC-SHA1' | 'PLAINTEXT';
-    };
+    }
+  /** The cookies that the browser has of the peer: the session of the page's user. Only for hosts in browsers. */
+  | { readonly kind: 'session' }
+  /** A bearer token (RFC 6750). Without `token` the app provides one, and renews it: see `TokenSource`. */
+  | { readonly kind: 'bearer'; readonly token?: string | undefined };
+
+/** A token that an app has provided. */
+export interface ProvidedToken {
+  readonly token: string;
+  /** Milliseconds since the epoch: the token is renewed before that. Undefined if it is not known. */
+  readonly expires?: number | undefined;
+}
+
+/** An app that provides bearer tokens for peers, such as the open pages of a browser. */
+export interface TokenSource {
+  /**
+   * Asks for a token for requests to that database. Resolves within a bounded time: to undefined if no one provides one at present. Fails with
+   * an Error, whose message people see, if the app fails. `refused`: the token that the peer does not accept any more.
+   */
+  ask(url: string, refused: string | undefined): Promise<ProvidedToken | undefined>;
+  /** Calls back for each change of who provides tokens. Returns a function that ends that. */
+  onChange(listener: (change: TokenSourceChange) => void): () => void;
+}
+
+export interface TokenSourceChange {
+  /** `added`: the question may now be answered, or answered differently. `removed`: the app has logged out. */
+  readonly type: 'added' | 'removed';
+  /** Of the URLs of databases that this concerns; undefined for all. */
+  readonly prefix: string | undefined;
+}
+
+/** The tokens of a `TokenSource`, which all replications share: `provided-tokens.ts`. */
+export interface Tokens {
+  /** Returns the present token for that database, and asks for one if there is none. Fails with `unauthorized` if no one provides one. */
+  tokenFor(url: string): Promise<string>;
+  /** The peer does not accept that token. Returns whether there is another one. Fails like `tokenFor`. */
+  renew(url: string, refused: string): Promise<boolean>;
+  /**
+   * Calls back once, in a later turn: when a token for that database may be provided, or has been since `seen`. Returns a function that
+   * ends the wait.
+   */
+  next(awaited: { readonly url: string; readonly seen?: number | undefined }, goOn: () => void): () => void;
+}
 
 /** One replication, as requested, with all defaults filled in. */
 export interface Replication {
@@ -69,6 +111,8 @@ export interface Replication {
   /** Where to begin, instead of at the checkpoint. */
   readonly sinceSeq: Sequence | undefined;
   readonly useCheckpoints: boolean;
+  /** The id of other checkpoints, from which it continues if it has none of its own. */
+  readonly formerCheckpoint?: string | undefined;
   readonly checkpointIntervalMs: number;
   /** Maximum number of changes in a batch. */
   readonly batchSize: number;
@@ -214,6 +258,10 @@ export interface ReplicatorHost {
   readonly isOnline?: (() => boolean) | undefined;
   /** Wakes what waits for a host when the host responds; undefined if only timers do. */
   readonly reachability?: Reachability | undefined;
+  /** The app that provides bearer tokens; undefined if there is none. */
+  readonly tokenSource?: TokenSource | undefined;
+  /** Undefined without a `tokenSource`. */
+  readonly tokens?: Tokens | undefined;
   /** Undefined if the number of connections is unlimited. */
   readonly connectionLimits?: ConnectionLimits | undefined;
   /** Connections of all replications together, if the host bounds them. */

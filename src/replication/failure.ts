@@ -38,6 +38,33 @@ export class RightsEnded extends ReplicationError {
   }
 }
 
+/**
+ * The replication needs credentials that no request can replace: a token that an app provides, or a session that a user begins. It waits,
+ * and such attempts do not count.
+ */
+export class CredentialsAwaited extends ReplicationError {
+  /** The database for which they are needed. */
+  readonly url: string;
+  /** The number of changes of the source of tokens that were known when it was asked; undefined if it was not asked. */
+  readonly seen: number | undefined;
+
+  constructor(url: string, why: string, seen?: number) {
+    super('unauthorized', why, { isRetryable: false });
+    this.name = 'CredentialsAwaited';
+    this.url = url;
+    this.seen = seen;
+  }
+}
+
+/** What a replication waits for after an attempt that does not count: a host that can't be reached, or credentials. */
+export type PauseState = 'paused' | 'unauthorized';
+
+/** Undefined for a failure that counts. */
+export function pauseOf(failure: unknown): PauseState | undefined {
+  if (failure instanceof CredentialsAwaited) return 'unauthorized';
+  return unreachableOf(failure) === undefined ? undefined : 'paused';
+}
+
 export function cancelled(): ReplicationError {
   return new ReplicationError('cancelled', 'The replication was stopped.', { isRetryable: true });
 }
@@ -50,7 +77,7 @@ const MAX_OFFLINE_WAIT_MS = 300_000;
 /** Returns the wait after so many consecutive failures: it doubles, up to a limit, and is never less than the peer asked for. */
 export function backOffMs(failures: number, failure: unknown): number {
   const asked = failure instanceof ReplicationError ? (failure.retryAfterMs ?? 0) : 0;
-  const most = unreachableOf(failure) === undefined ? MAX_WAIT_MS : MAX_OFFLINE_WAIT_MS;
+  const most = pauseOf(failure) === undefined ? MAX_WAIT_MS : MAX_OFFLINE_WAIT_MS;
   return Math.max(asked, Math.min(most, FIRST_WAIT_MS * 2 ** (failures - 1)));
 }
 

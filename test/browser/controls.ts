@@ -16,6 +16,12 @@ export interface Controls {
   updates(): Promise<number>;
   isUpdateWaiting(): Promise<boolean>;
   update(): Promise<boolean>;
+  /** From now on this page provides that token for databases at or below the address: null for none. */
+  provideToken(url: string, token: string | null): Promise<void>;
+  /** How often this page was asked for a token. */
+  tokenCalls(): Promise<number>;
+  /** As when the user logs out. */
+  removeTokens(): Promise<void>;
   /** Sends no body where `json` is null or undefined. */
   request(way: Way, method: string, path: string, json?: unknown, credentials?: Credentials): Promise<Answered>;
   /**

@@ -123,7 +123,7 @@ export function toState(row: JsonObject, job: JsonObject | undefined): Replicati
     read: numberOf(info.docs_read),
     refused,
     refusedDocuments: refusedOf(info.refused),
-    error: isStuck || ['paused', 'crashing', 'failed', 'error'].includes(state) ? error : undefined,
+    error: isStuck || ['paused', 'unauthorized', 'crashing', 'failed', 'error'].includes(state) ? error : undefined,
     info,
   };
 }
@@ -158,6 +158,7 @@ function outcomeOfRest(
   if (state === 'completed') return { stateText: 'Completed', health: 'done' };
   // Offline is no failure: it goes on by itself.
   if (state === 'paused') return { stateText: 'Offline, waits for the other server', health: 'busy' };
+  if (state === 'unauthorized') return { stateText: 'Waits until somebody logs in', health: 'warn' };
   if (state === 'crashing' || state === 'error') return { stateText: 'Failing, will be retried', health: 'bad' };
   if (state === 'failed') return { stateText: 'Failed', health: 'bad' };
   if (state === 'pending' || state === 'initializing') return { stateText: 'Waiting for its turn', health: 'busy' };

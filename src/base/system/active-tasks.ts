@@ -55,8 +55,8 @@ export interface ReplicationProgress {
 
 /** Why a replication can't go on at present, in the field names of its lists. */
 export interface TaskTrouble {
-  /** `paused`: a host can't be reached. */
-  readonly state: 'paused' | 'crashing';
+  /** `paused`: a host can't be reached. `unauthorized`: credentials are awaited. */
+  readonly state: 'paused' | 'unauthorized' | 'crashing';
   readonly error: string;
   /** RFC 3339. */
   readonly error_since?: string;

@@ -16,7 +16,12 @@ export function createInstance(base: string, script: string): Instance {
   const path = url.pathname.endsWith('/') ? url.pathname : `${url.pathname}/`;
   const absolute = url.origin + path;
   if (script.startsWith(absolute)) throw badBase(base, "the site's own files are below it");
-  return { base: absolute, name: `settee:${absolute}` };
+  return { base: absolute, name: instanceName(absolute) };
+}
+
+/** `base` is absolute, with a slash at its end. */
+export function instanceName(base: string): string {
+  return `settee:${base}`;
 }
 
 /**
@@ -59,6 +64,11 @@ export function aliveLock(instance: Instance, ownerId: string): string {
 /** The channel of all participants of the instance, or that of one participant. */
 export function channelName(instance: Instance, id?: string): string {
   return id === undefined ? instance.name : `${instance.name}|${id}`;
+}
+
+/** The channel on which the owner asks pages for bearer tokens. */
+export function tokenChannelName({ name }: Pick<Instance, 'name'>): string {
+  return `${name}|tokens`;
 }
 
 /**

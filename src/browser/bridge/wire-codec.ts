@@ -5,17 +5,19 @@
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { ByteStream, PlainRequest, PlainResponse, RequestBody, ResponseBody } from '../../base/shared/message.ts';
-import type {
-  BodyStep,
-  FromOwner,
-  PageCalls,
-  PortOffer,
-  ToAll,
-  ToOwner,
-  WireRequest,
-  WireRequestBody,
-  WireResponse,
-  WireStream,
+import {
+  type BodyStep,
+  type FromOwner,
+  type PageCalls,
+  type PortOffer,
+  PROTOCOL,
+  type ToAll,
+  type TokenMessage,
+  type ToOwner,
+  type WireRequest,
+  type WireRequestBody,
+  type WireResponse,
+  type WireStream,
 } from './wire.ts';
 
 /** A stream of this many bytes costs less as part of the message than as steps. */
@@ -119,6 +121,11 @@ export function asFromOwner(data: unknown): FromOwner | undefined {
 
 export function asToAll(data: unknown): ToAll | undefined {
   return isMessage(data) ? (data as ToAll) : undefined;
+}
+
+export function asTokenMessage(data: unknown): TokenMessage | undefined {
+  const isKnown = isRecord(data) && data['protocol'] === PROTOCOL && typeof data['kind'] === 'string';
+  return isKnown ? (data as unknown as TokenMessage) : undefined;
 }
 
 export function asPageCalls(data: unknown): PageCalls | undefined {

@@ -144,6 +144,30 @@ export type ToAll = {
   | { readonly kind: 'replications'; readonly requests: string }
 );
 
+/**
+ * About bearer tokens for other servers, which apps in pages provide, on the channel of tokens (`tokenChannelName`). The owner's replications
+ * ask, in a tab's worker or the service worker; pages answer.
+ */
+export type TokenMessage = {
+  readonly protocol: number;
+} /** From the owner to all pages. `url`: the database of the peer. Each page with a provider for it says `token-coming` at once. */ & (
+  | { readonly kind: 'token-wanted'; readonly question: string; readonly url: string }
+  | { readonly kind: 'token-coming'; readonly question: string; readonly page: string }
+  /** `expires`: milliseconds since the epoch. */
+  | {
+      readonly kind: 'token';
+      readonly question: string;
+      readonly page: string;
+      readonly token: string;
+      readonly expires?: number;
+    }
+  /** The app has none at present, as when no one is logged in; with a reason if it failed. */
+  | { readonly kind: 'no-token'; readonly question: string; readonly page: string; readonly reason?: string }
+  /** A page can answer for databases at or below the prefix now; without one, a page was opened. */
+  | { readonly kind: 'provider-added'; readonly prefix?: string }
+  | { readonly kind: 'provider-removed'; readonly prefix: string }
+);
+
 // ——— messages between a page, its worker and the service worker, apart from requests ———
 
 /**

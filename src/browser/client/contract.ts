@@ -40,6 +40,19 @@ export interface StartOptions {
   readonly logLevel?: 'error' | 'info' | 'debug' | 'request';
 }
 
+/** A bearer token (RFC 6750), such as a JWT. */
+export interface BearerToken {
+  readonly token: string;
+  /**
+   * Milliseconds since the epoch. The function is asked for another one before that. Default: what a JWT says in `exp`; another token is used
+   * until the server refuses it.
+   */
+  readonly expires?: number;
+}
+
+/** Returns undefined if there is none at present, as when no one is logged in. If it fails, people see the message of its Error. */
+export type TokenProvider = () => Promise<BearerToken | undefined> | BearerToken | undefined;
+
 export interface Settee {
   /** Absolute, with a slash at its end. */
   readonly base: string;
@@ -59,6 +72,15 @@ export interface Settee {
    */
   readonly controlled: Promise<boolean>;
   status(): Promise<SetteeStatus>;
+  /**
+   * Provides bearer tokens for replications with databases at or below `url`, whose `auth` is `{"bearer": {"provided": true}}`. `provide` is
+   * called when a replication needs a token, before one expires, and after the server has answered 401; never twice at the same time, and
+   * by whichever tab or service worker runs the replications. While no open page provides a token, they wait as `unauthorized`.
+   *
+   * Returns a function that removes it, as when the user logs out: tokens that were provided are no longer used then. `close()` removes it,
+   * too. Throws a TypeError if `url` is not an address.
+   */
+  credentials(url: string | URL, provide: TokenProvider): () => void;
   /** Asks the browser to keep the data when storage runs short. Resolves to whether it will; false if it can't be asked. */
   persist(): Promise<boolean>;
   /**

@@ -7,7 +7,7 @@ import { PageClient } from './page-client.ts';
 import { PageUser, type PageUsers } from './page-user.ts';
 import { absoluteBase } from './scripts.ts';
 
-export type { Settee, SetteeStatus, StartOptions } from './contract.ts';
+export type { BearerToken, Settee, SetteeStatus, StartOptions, TokenProvider } from './contract.ts';
 
 interface Started {
   readonly client: PageClient;

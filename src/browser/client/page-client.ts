@@ -17,6 +17,7 @@ import { QuietWatch } from './quiet-watch.ts';
 import { type PageFetch, type ReplacedFetch, replaceBeacons, replacePageFetch } from './replaced-fetch.ts';
 import { isVersioned, MISSING_SCRIPT, serviceWorkerAddress, workerAddress } from './scripts.ts';
 import { ServiceWorkerSupervisor } from './service-worker-supervisor.ts';
+import { TokenProviders } from './token-providers.ts';
 import { closed, WorkerSupervisor } from './worker-supervisor.ts';
 
 const NOT_WANTED = 'start() was called with serviceWorker: false; use settee.fetch';
@@ -49,6 +50,7 @@ export class PageClient extends EventTarget {
   /** Defined until the service worker is registered. */
   #calls: QuietWatch | undefined = new QuietWatch();
   #hastenControl = (): void => {};
+  readonly tokens: TokenProviders;
   /** Bodies that come from the worker and are not read to their end. */
   readonly #bodies = new Set<IncomingBody>();
 
@@ -60,6 +62,7 @@ export class PageClient extends EventTarget {
     this.#origin = new URL(base).origin;
     this.#options = options;
     this.#onClose = onClose;
+    this.tokens = new TokenProviders(base);
     const workerOptions = { base, protocol: PROTOCOL, settings, logLevel };
     this.#worker = new WorkerSupervisor(workerAddress(worker), workerOptions, {
       onLoss: (why) => this.#loseBodies(why),
@@ -161,6 +164,7 @@ export class PageClient extends EventTarget {
 
   async #run(isWorkerVersioned: boolean): Promise<void> {
     await this.#worker.whenRunning().catch((error) => this.#doWithoutWorker(error, isWorkerVersioned));
+    this.tokens.announcePage();
   }
 
   /** A page that stayed open while the app's files were replaced asks the service worker, of whichever version. */
@@ -209,6 +213,7 @@ export class PageClient extends EventTarget {
   async close(): Promise<void> {
     this.#onClose();
     this.#closed.abort();
+    this.tokens.close();
     this.restoreFetch();
     await this.#worker.close();
   }

@@ -2,7 +2,7 @@
  * The handle returned by one call of `start()`. The handles of a base share one service, as when React's StrictMode starts, closes and starts
  * again: each closes its own handle, and the service ends with the last one.
  */
-import type { Settee, SetteeStatus, StartOptions } from './contract.ts';
+import type { Settee, SetteeStatus, StartOptions, TokenProvider } from './contract.ts';
 import type { PageClient } from './page-client.ts';
 import { closed } from './worker-supervisor.ts';
 
@@ -16,6 +16,8 @@ export class PageUser extends EventTarget implements Settee {
   readonly opened: Promise<this>;
   readonly #client: PageClient;
   readonly #users: PageUsers;
+  /** Of the providers of tokens that were not removed yet. */
+  readonly #removals = new Set<() => void>();
   #closed: Promise<void> | undefined;
 
   constructor(client: PageClient, users: PageUsers, { waitFor, replaceFetch = false, persist }: StartOptions) {
@@ -58,6 +60,16 @@ export class PageUser extends EventTarget implements Settee {
     return this.#client.status();
   }
 
+  credentials(url: string | URL, provide: TokenProvider): () => void {
+    this.#mustBeOpen();
+    const remove = this.#client.tokens.add(url, provide);
+    this.#removals.add(remove);
+    return () => {
+      this.#removals.delete(remove);
+      remove();
+    };
+  }
+
   persist(): Promise<boolean> {
     return this.#client.persist();
   }
@@ -73,6 +85,7 @@ export class PageUser extends EventTarget implements Settee {
 
   async #leave(): Promise<void> {
     this.#users.delete(this);
+    for (const remove of this.#removals) remove();
     this.#client.removeEventListener('update', this.#announceUpdate);
     if (this.#users.size === 0) await this.#client.close();
     else if (![...this.#users].some(({ replacesFetch }) => replacesFetch)) this.#client.restoreFetch();

@@ -31,6 +31,7 @@ import { storageFenced } from '../../storage/storage-errors.ts';
 import type { Instance } from '../bridge/contract.ts';
 import { toNetworkAddress } from '../bridge/instance.ts';
 import { ActiveRequests } from '../bridge/link/active-requests.ts';
+import { PageTokens } from '../bridge/page-tokens.ts';
 import { serviceUnavailable } from '../bridge/service-unavailable.ts';
 import { isStream } from '../bridge/wire-codec.ts';
 
@@ -201,7 +202,12 @@ export class CoreSupervisor {
         basePath,
         engine,
         config: settings,
-        network: { fetch: (url, init) => fetch(toNetwork(instance, url), init), isBrowserFetch: true, isOnline },
+        network: {
+          fetch: (url, init) => fetch(toNetwork(instance, url), init),
+          isBrowserFetch: true,
+          isOnline,
+          tokenSource: new PageTokens(instance),
+        },
         ownBase: () => ownBaseOf(instance),
         restart: () => this.#restart(),
       });

@@ -28,6 +28,7 @@ import { ReplicationDocuments } from '../../replication/documents/replication-do
 import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
 import { PeerMemory } from '../../replication/peer-memory.ts';
+import { ProvidedTokens } from '../../replication/provided-tokens.ts';
 import { Reachability } from '../../replication/reachability.ts';
 import { readFilter, runReplication } from '../../replication/run/replication-run.ts';
 import { createAccounts } from './accounts-part.ts';
@@ -143,7 +144,9 @@ const createReplicatorPart: DeferredCode['replicator'] = ({ registry, config, ta
   const connectionLimits = isBrowserFetch === true ? new HostConnectionLimits() : fair;
   const bytes = () => integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES;
   const memory = new PeerMemory(bytes, needs.bytesInFlight);
-  const host = { ...needs.host, connectionLimits, memory, reachability: new Reachability() };
+  const { tokenSource } = needs.host;
+  const tokens = tokenSource && new ProvidedTokens(tokenSource, needs.host.clock);
+  const host = { ...needs.host, connectionLimits, memory, tokens, reachability: new Reachability() };
   const settings = () => readReplicatorSettings(config);
   const replicator = new Replicator({ run: runReplication, readFilter, host, settings, tasks, ownBase });
   const { clock, log } = host;
@@ -164,6 +167,7 @@ const createReplicatorPart: DeferredCode['replicator'] = ({ registry, config, ta
       return replicator.jobs.activity;
     },
     close: async () => {
+      tokens?.close();
       await documents.close();
       await replicator.close();
     },

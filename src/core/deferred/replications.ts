@@ -16,7 +16,14 @@ const MAX_END_MS = 5_000;
 /** The wait before requested replications that could not begin are retried. */
 const RESUME_AGAIN_MS = 10_000;
 
-type NetworkMember = 'fetch' | 'fetchThrough' | 'guard' | 'isBrowserFetch' | 'isOnline' | 'mostConnections';
+type NetworkMember =
+  | 'fetch'
+  | 'fetchThrough'
+  | 'guard'
+  | 'isBrowserFetch'
+  | 'isOnline'
+  | 'mostConnections'
+  | 'tokenSource';
 
 export interface ReplicationsOptions {
   readonly registry: Registry;

@@ -7,8 +7,17 @@ export type ReplicationEndpoint =
   | {
       readonly url: string;
       readonly headers?: Readonly<Record<string, string>>;
-      readonly auth?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+      readonly auth?: ReplicationAuth;
     };
+
+/** docs/http/replication.md#credentials-of-endpoints */
+export type ReplicationAuth =
+  | { readonly basic: { readonly username: string; readonly password: string } }
+  /** The session that the page's user has at the peer; only in browsers. */
+  | { readonly session: true }
+  /** `provided`: by the app, see `settee.credentials`. */
+  | { readonly bearer: { readonly token: string } | { readonly provided: true } }
+  | { readonly oauth: Readonly<Record<string, string>> };
 
 /** The body of `_replicate`. At most one of `doc_ids`, `filter` and `selector`. */
 export interface ReplicationRequest {
@@ -107,7 +116,16 @@ export interface ReplicationDocumentEntry {
   readonly database: string;
   readonly doc_id: string;
   readonly id: string | null;
-  readonly state: 'initializing' | 'pending' | 'running' | 'paused' | 'crashing' | 'error' | 'completed' | 'failed';
+  readonly state:
+    | 'initializing'
+    | 'pending'
+    | 'running'
+    | 'paused'
+    | 'unauthorized'
+    | 'crashing'
+    | 'error'
+    | 'completed'
+    | 'failed';
   readonly source: string;
   readonly target: string;
   readonly design_docs?: false;
@@ -133,7 +151,7 @@ export interface ReplicationJob {
   readonly target: string;
   readonly user: string | null;
   readonly design_docs?: false;
-  readonly state: 'pending' | 'running' | 'paused' | 'crashing' | 'failed';
+  readonly state: 'pending' | 'running' | 'paused' | 'unauthorized' | 'crashing' | 'failed';
   readonly info: Readonly<Record<string, unknown>> | null;
   readonly history: readonly {
     readonly timestamp: string;

@@ -17,6 +17,7 @@ export const LISTED_STATES = [
   'pending',
   'running',
   'paused',
+  'unauthorized',
   'crashing',
   'error',
   'completed',

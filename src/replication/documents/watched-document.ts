@@ -10,10 +10,11 @@ import { type Log, REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, Replication } from '../contract.ts';
-import { backOffMs, failureText, RightsEnded, unreachableOf } from '../failure.ts';
+import { backOffMs, failureText, type PauseState, pauseOf, RightsEnded } from '../failure.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
 import { refusedInfo } from '../jobs/job-listing.ts';
 import { timestamp } from '../jobs/job-trouble.ts';
+import { PauseEnd } from '../jobs/pause-end.ts';
 import { RefusedLedger } from '../jobs/refused-documents.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
 import { locateReplication, parseReplication, parseUser, type RequestOptions } from '../jobs/replication-request.ts';
@@ -54,8 +55,8 @@ export type DocumentStatus =
   | 'initializing'
   /** Reading the request failed, and is retried after a while. */
   | 'error'
-  /** Reading the request needs a host that can't be reached. */
-  | 'paused'
+  /** Reading the request needs a host that can't be reached, or credentials that are awaited. */
+  | PauseState
   /** The request is impossible, or was tried often enough. */
   | 'failed'
   /** Another document asks for the same replication. */
@@ -99,10 +100,9 @@ export class WatchedDocument {
   job: Job | undefined;
   /** Failed attempts to begin that count. */
   failures = 0;
-  /** Consecutive attempts that ended because a host could not be reached. */
+  /** Consecutive attempts that ended for a reason that doesn't count. */
   #pauses = 0;
-  /** Another replication's response ended the last pause. */
-  #wasWoken = false;
+  readonly #pauseEnd = new PauseEnd();
   reason: string | undefined;
   /** Milliseconds since the epoch: the first of those failures, and when the next attempt is made. */
   failingSince: number | undefined;
@@ -157,7 +157,7 @@ export class WatchedDocument {
 
   /** The network is back. */
   wake(): void {
-    const isRetried = this.status === 'error' || this.status === 'paused';
+    const isRetried = this.status === 'error' || this.status === 'paused' || this.status === 'unauthorized';
     if (!isRetried && !(this.status === 'failed' && this.failures > 0)) return;
     this.failures = 0;
     this.begin();
@@ -193,7 +193,7 @@ export class WatchedDocument {
     if (this.#isStopped) return;
     this.replicationId = id;
     this.#pauses = 0;
-    this.#wasWoken = false;
+    this.#pauseEnd.reset();
     if (booleanMember(this.#document, 'retry_refused') === true)
       return this.#retryRefused(this.#orderOf(id, replication));
     const holder = this.#options.claim(id, this);
@@ -285,7 +285,7 @@ export class WatchedDocument {
   readonly #listener: JobListener = {
     healthy: () => this.#note('triggered'),
     failed: ({ state, lastFailure }, _failure, retryMs) => {
-      if (state === 'paused') this.#notePause(lastFailure);
+      if (state === 'paused' || state === 'unauthorized') this.#notePause(lastFailure);
       else this.#note('error', lastFailure);
       if (retryMs === undefined) this.#options.releasePermit(this);
     },
@@ -309,9 +309,9 @@ export class WatchedDocument {
   #fail(failure: unknown): void {
     const { settings, log } = this.#options;
     this.reason = failureText(failure);
-    const unreachable = unreachableOf(failure);
-    if (unreachable !== undefined) {
-      this.#pause(unreachable, failure);
+    const pause = pauseOf(failure);
+    if (pause !== undefined) {
+      this.#pause(pause, failure);
       return;
     }
     this.#pauses = 0;
@@ -327,17 +327,14 @@ export class WatchedDocument {
     this.#note('error', this.reason);
   }
 
-  /** Offline is no failure: it does not count, and ends as soon as the host responds to another replication. */
-  #pause(unreachable: string, failure: unknown): void {
+  /** This is no failure: it does not count, and ends as soon as the host responds to another replication, or credentials may be there. */
+  #pause(status: PauseState, failure: unknown): void {
     const retryMs = backOffMs(++this.#pauses, failure);
-    this.#setStatus('paused');
+    this.#setStatus(status);
     this.failingSince ??= this.updatedAt;
     this.nextAttempt = this.updatedAt + retryMs;
     const stopTimer = startBackgroundTimer(retryMs, () => this.begin());
-    // A host that responds only to others would wake this one again and again.
-    const { reachability } = this.#options.replicator;
-    const stopListening = this.#wasWoken ? undefined : reachability?.next(unreachable, () => this.#wakeByHost());
-    this.#wasWoken = false;
+    const stopListening = this.#pauseEnd.expect(failure, this.#options.replicator, () => this.begin());
     this.#stopTimer = () => {
       stopTimer();
       stopListening?.();
@@ -348,11 +345,6 @@ export class WatchedDocument {
   #setStatus(status: DocumentStatus): void {
     this.status = status;
     this.updatedAt = this.#options.clock.now();
-  }
-
-  #wakeByHost(): void {
-    this.#wasWoken = true;
-    this.begin();
   }
 
   /** Without a state, as other documents that wait: servers of the family know no state for this. */

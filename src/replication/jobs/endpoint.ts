@@ -5,11 +5,12 @@
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { mayBeName, shownAddress } from '../../base/system/shown-address.ts';
 import type { Asker, Credentials, Endpoint } from '../contract.ts';
+import { type AuthOptions, parseAuth } from './endpoint-auth.ts';
 import { invalid, memberOf, textsByName } from './request-members.ts';
 
 export type Side = 'source' | 'target';
 
-export interface EndpointOptions {
+export interface EndpointOptions extends AuthOptions {
   /** Absolute addresses of the service itself, without a slash at their ends: URLs below one of them are local. */
   readonly ownBases: readonly string[];
   /** Why the host has no network, or can't use a proxy; undefined if it can. */
@@ -25,7 +26,6 @@ export interface EndpointOptions {
 }
 
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\//i;
-const SIGNATURE_METHODS = ['HMAC-SHA1', 'PLAINTEXT'] as const;
 
 /** Fails with `bad_request`. */
 export function parseEndpoint(
@@ -55,7 +55,7 @@ function toEndpoint(
   const { headerRules = { allowed: [], withMeaning: [] } } = options;
   const rules = { ...headerRules, isAdmin: options.asker.isAdmin };
   const headers = parseHeaders(`${side}.headers`, memberOf(details, 'headers'), rules);
-  const given = parseAuth(side, memberOf(details, 'auth'));
+  const given = parseAuth(`${side}.auth`, memberOf(details, 'auth'), options);
   if (!ADDRESS.test(text)) {
     if (!mayBeName(text)) throw neither(side);
     if (given !== undefined || Object.keys(headers).length > 0) throw localSecrets(side);
@@ -163,45 +163,6 @@ function decodeName(segment: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function parseAuth(side: Side, value: unknown): Credentials | undefined {
-  if (value === undefined) return undefined;
-  if (!isObject(value)) throw invalid(`\`${side}.auth' must be a non-null object.`);
-  const basic = memberOf(value, 'basic');
-  const oauth = memberOf(value, 'oauth');
-  if (basic !== undefined && oauth !== undefined) throw invalid(`\`${side}.auth' must have either basic or oauth.`);
-  if (basic !== undefined) return parseBasic(side, basic);
-  if (oauth !== undefined) return parseOauth(side, oauth);
-  return undefined;
-}
-
-function parseBasic(side: Side, value: unknown): Credentials {
-  const part = `${side}.auth.basic`;
-  return { kind: 'password', name: secret(part, value, 'username'), password: secret(part, value, 'password') };
-}
-
-function parseOauth(side: Side, value: unknown): Credentials {
-  const part = `${side}.auth.oauth`;
-  const method = isObject(value) ? (memberOf(value, 'signature_method') ?? 'HMAC-SHA1') : 'HMAC-SHA1';
-  const signatureMethod = SIGNATURE_METHODS.find((each) => each === method);
-  if (signatureMethod === undefined) {
-    throw invalid(`\`${part}.signature_method' must be one of ${SIGNATURE_METHODS.join(', ')}.`);
-  }
-  return {
-    kind: 'oauth',
-    consumerKey: secret(part, value, 'consumer_key'),
-    consumerSecret: secret(part, value, 'consumer_secret'),
-    token: secret(part, value, 'token'),
-    tokenSecret: secret(part, value, 'token_secret'),
-    signatureMethod,
-  };
-}
-
-function secret(part: string, value: unknown, name: string): string {
-  const text = isObject(value) ? ownMember(value, name) : undefined;
-  if (typeof text === 'string') return text;
-  throw invalid(`\`${part}' must be an object with a string \`${name}'.`);
 }
 
 /** Parses the address of a proxy. Fails with `bad_request`. */

@@ -1,4 +1,5 @@
 /** How replications are listed (docs/http/replication.md#list-of-replications), in the names of later versions of the family. Without secrets. */
+import type { JsonObject } from '../../base/json/objects.ts';
 import type { ReplicationIdentity } from '../../base/system/active-tasks.ts';
 import type { Replication } from '../contract.ts';
 import { describeEndpoint, describeProxy } from './endpoint.ts';
@@ -67,6 +68,23 @@ export function refusedInfo(ledger: RefusedLedger): object {
 /** Returns the member of lists for replications that leave design documents out. */
 export function designDocsInfo({ designDocs }: Pick<Replication, 'designDocs'>): { readonly design_docs?: false } {
   return designDocs === false ? { design_docs: false } : {};
+}
+
+/** Returns what a document reports of the run of its replication (docs/http/replication.md#states-of-replication-documents). */
+export function documentStats({ addedAt, figures, ledger }: Job): JsonObject {
+  return {
+    start_time: timestamp(addedAt),
+    revisions_checked: figures?.missingChecked ?? 0,
+    missing_revisions_found: figures?.missingFound ?? 0,
+    docs_read: figures?.docsRead ?? 0,
+    docs_written: figures?.docsWritten ?? 0,
+    changes_pending: figures?.pending ?? null,
+    doc_write_failures: figures?.docWriteFailures ?? 0,
+    checkpointed_source_seq: figures?.checkpointedSourceSeq ?? 0,
+    bytes_read: figures?.bytesRead ?? 0,
+    bytes_written: figures?.bytesWritten ?? 0,
+    ...refusedInfo(ledger),
+  };
 }
 
 export interface EndpointInfo {

@@ -1,10 +1,11 @@
 /** What keeps a replication from going on, between two attempts and within one, and how lists show that. */
 import type { TaskTrouble } from '../../base/system/active-tasks.ts';
+import type { PauseState } from '../failure.ts';
 import type { Job, JobState } from './job.ts';
 
 /** Times are in milliseconds since the epoch. */
 interface Trouble {
-  readonly state: 'paused' | 'crashing';
+  readonly state: PauseState | 'crashing';
   readonly error: string;
   /** Nothing has succeeded since then. */
   readonly since: number | undefined;
@@ -19,7 +20,7 @@ export function shownState(job: Job): JobState {
 
 /** Returns what its last attempt failed for, as long as nothing has shown that the cause is gone. */
 export function troubleOf(job: Job): Trouble | undefined {
-  const { state, figures, failures, pauses, lastFailure, failingSince, nextAttempt } = job;
+  const { state, figures, failures, pauses, pauseState, lastFailure, failingSince, nextAttempt } = job;
   const outage = state === 'running' ? figures?.outage : undefined;
   if (outage !== undefined) {
     const { isOffline = false, reason, since } = outage;
@@ -31,7 +32,7 @@ export function troubleOf(job: Job): Trouble | undefined {
     };
   }
   if (lastFailure === undefined || (failures === 0 && pauses === 0)) return undefined;
-  return { state: pauses > 0 ? 'paused' : 'crashing', error: lastFailure, since: failingSince, nextAttempt };
+  return { state: pauses > 0 ? pauseState : 'crashing', error: lastFailure, since: failingSince, nextAttempt };
 }
 
 /** An attempt that has reached both databases runs, although earlier failures still count. */

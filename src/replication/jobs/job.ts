@@ -2,21 +2,24 @@
  * One replication to run: its order, its progress, and its history. `replication-jobs.ts` moves it through its states.
  *
  *     pending ── its turn ──► running ── done ──► completed
- *        ▲  ▲                   │ │ └── a host can't be reached ──► paused
+ *        ▲  ▲                   │ │ └── a host can't be reached ──► paused; credentials are awaited ──► unauthorized
  *        │  └── others wait ────┘ └── failed ──► crashing ── tried often enough ──► failed
  *        └────────────────── after a while ────────┘
  *
- * From `paused` it also goes back to `pending` after a while, and as soon as the host responds to another replication.
+ * From `paused` and `unauthorized` it also goes back to `pending` after a while, and as soon as the host responds to another replication, or
+ * credentials may be there.
  */
 
 import type { ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Replication, RunResult, RunStats, Selection } from '../contract.ts';
+import type { PauseState } from '../failure.ts';
 import { userKey } from '../user-key.ts';
+import { PauseEnd } from './pause-end.ts';
 import type { RefusedLedger } from './refused-documents.ts';
 import type { ReplicationId } from './replication-id.ts';
 
-export type JobState = 'pending' | 'running' | 'paused' | 'crashing' | 'completed' | 'failed';
+export type JobState = 'pending' | 'running' | PauseState | 'crashing' | 'completed' | 'failed';
 
 /** The document that asks for a replication. */
 export interface JobOrigin {
@@ -76,7 +79,7 @@ export function selectionBytes(selection: Selection | undefined): number {
 
 /** The state of a replication. Only `replication-jobs.ts` changes it. */
 export class Job {
-  readonly order: JobOrder;
+  order: JobOrder;
   /** See `userKey`. */
   readonly user: string;
   readonly ledger: RefusedLedger;
@@ -91,10 +94,10 @@ export class Job {
   isIdle = false;
   /** Consecutive failed attempts that count. */
   failures = 0;
-  /** Consecutive attempts that ended because a host could not be reached: they don't count. */
+  /** Consecutive attempts that ended for a reason that doesn't count, and what the last of them waits for. */
   pauses = 0;
-  /** Another replication's response ended the last pause. */
-  wasWoken = false;
+  pauseState: PauseState = 'paused';
+  readonly pauseEnd = new PauseEnd();
   /** The attempt that runs has reached both databases. */
   hasReached = false;
   lastFailure: string | undefined;
@@ -131,6 +134,11 @@ export class Job {
     return this.order.id.full;
   }
 
+  /** It waits after an attempt. */
+  get waits(): boolean {
+    return this.state === 'paused' || this.state === 'unauthorized' || this.state === 'crashing';
+  }
+
   /** It will not run any more. */
   get isOver(): boolean {
     return this.state === 'completed' || this.state === 'failed';
@@ -147,7 +155,7 @@ export class Job {
   reach(): void {
     this.hasReached = true;
     this.pauses = 0;
-    this.wasWoken = false;
+    this.pauseEnd.reset();
     if (this.failures === 0) this.failingSince = undefined;
   }
 

@@ -61,7 +61,9 @@ function byName([one]: readonly unknown[], [other]: readonly unknown[]): number 
 /** Returns the user at the peer, without the secrets that prove it. */
 function identity(credentials: Credentials | undefined): readonly unknown[] {
   if (credentials === undefined) return [];
-  return credentials.kind === 'password' ? [credentials.name] : ['oauth', credentials.consumerKey, credentials.token];
+  const { kind } = credentials;
+  if (kind === 'session' || kind === 'bearer') return [kind];
+  return kind === 'password' ? [credentials.name] : ['oauth', credentials.consumerKey, credentials.token];
 }
 
 /**

@@ -10,8 +10,8 @@ import { type CooperativeTask, nextTurn, runCooperatively, TimeSlice } from '../
 import type { ReplicationIdentity, ReplicationTask } from '../../base/system/active-tasks.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { logOfClients } from '../../base/system/log.ts';
-import type { ReplicationActivity, ReplicatorHost, RunReplication, RunResult } from '../contract.ts';
-import { backOffMs, failureText, RightsEnded, unreachableOf } from '../failure.ts';
+import type { Replication, ReplicationActivity, ReplicatorHost, RunReplication, RunResult } from '../contract.ts';
+import { backOffMs, failureText, pauseOf, RightsEnded } from '../failure.ts';
 import { isAdmin } from '../user-key.ts';
 import { Job, type JobOrder } from './job.ts';
 import { describeJob, jobIdentity, usesNetwork } from './job-listing.ts';
@@ -103,7 +103,8 @@ export class ReplicationJobs {
   get activity(): ReplicationActivity {
     const jobs = [...this.#jobs.values()];
     if (jobs.some(({ state, isIdle }) => state === 'pending' || (state === 'running' && !isIdle))) return 'busy';
-    return jobs.some(isRetried) ? 'failing' : 'resting';
+    // Nothing that this process does helps a job that waits for credentials.
+    return jobs.some((job) => isRetried(job) && job.state !== 'unauthorized') ? 'failing' : 'resting';
   }
 
   /** As `wake`, for one that is requested. Does nothing with a job that gets on, or waits for its turn. */
@@ -112,14 +113,21 @@ export class ReplicationJobs {
     if (!isRetried(job)) return;
     job.abort?.();
     job.failures = 0;
-    job.wasWoken = false;
+    job.pauseEnd.reset();
     this.#queue(job);
   }
 
   /** Ends the attempt that runs, or the wait for the next one, and makes another attempt in its turn. */
   beginAgain(job: Job): void {
     if (job.state === 'running') this.#interrupt(job, this.#now());
-    else if (job.state === 'crashing' || job.state === 'paused') this.retry(job);
+    else if (job.waits) this.retry(job);
+  }
+
+  /** Continues from its checkpoint with the credentials of that replication, which is otherwise the same. */
+  renewCredentials(job: Job, replication: Replication): void {
+    job.order = { ...job.order, replication };
+    if (job.state === 'running') this.#interrupt(job, this.#now());
+    else this.retry(job);
   }
 
   async close(): Promise<void> {
@@ -260,7 +268,7 @@ export class ReplicationJobs {
         (failure: unknown) => this.#fail(job, failure, controller.signal),
       )
       .finally(() => {
-        if (job.state !== 'paused') task.end();
+        if (!isPaused(job)) task.end();
         this.#noteActivity();
       });
   }
@@ -305,13 +313,12 @@ export class ReplicationJobs {
     job.failingSince ??= job.figures?.outage?.since ?? now;
     job.lastFailure = reason;
     const retryMs = this.#countFailure(job, failure);
-    const state = retryMs === undefined ? 'failed' : job.pauses > 0 ? 'paused' : 'crashing';
-    job.note({ type: state === 'paused' ? 'stopped' : 'crashed', at: now, reason });
-    const what = state === 'paused' ? 'is paused' : 'failed';
+    job.state = retryMs === undefined ? 'failed' : job.pauses > 0 ? job.pauseState : 'crashing';
+    job.note({ type: isPaused(job) ? 'stopped' : 'crashed', at: now, reason });
+    const what = isPaused(job) ? 'is paused' : 'failed';
     this.#logOf(job).info(`replication ${job.id} ${what} (${describeJob(job)}), ${whatFollows(retryMs)}: ${reason}`);
     if (!isDatabaseError(failure)) host.log.error(`unexpected failure of replication ${job.id}`, failure);
-    job.state = state;
-    if (retryMs !== undefined) this.#retryLater(job, retryMs, unreachableOf(failure));
+    if (retryMs !== undefined) this.#retryLater(job, retryMs, failure);
     else if (!job.order.isKept) this.#jobs.delete(job.id);
     job.order.listener?.failed?.(job, failure, retryMs);
     // Callers that wait for it learn of this attempt: the next one may be hours away, or never come.
@@ -319,21 +326,28 @@ export class ReplicationJobs {
     this.#startWaiting();
   }
 
-  /** Returns the wait until the next attempt; undefined if there is none. A device that is offline has not failed: such attempts don't count. */
+  /**
+   * Returns the wait until the next attempt; undefined if there is none. A device that is offline has not failed, and neither has a user who
+   * is not logged in: such attempts don't count.
+   */
   #countFailure(job: Job, failure: unknown): number | undefined {
     if (!job.order.isKept) {
       job.failures++;
       return undefined;
     }
-    if (unreachableOf(failure) !== undefined) return backOffMs(++job.pauses, failure);
+    const pause = pauseOf(failure);
+    if (pause !== undefined) {
+      job.pauseState = pause;
+      return backOffMs(++job.pauses, failure);
+    }
     job.pauses = 0;
     job.failures++;
     const isLast = failure instanceof RightsEnded || job.failures > this.#options.settings().maxRetries;
     return isLast ? undefined : backOffMs(job.failures, failure);
   }
 
-  /** `unreachable`: the host that it waits for, which may respond to another replication before that. */
-  #retryLater(job: Job, retryMs: number, unreachable: string | undefined): void {
+  /** At once when what the failure names is there: a host, which may respond to another replication before that, or credentials. */
+  #retryLater(job: Job, retryMs: number, failure: unknown): void {
     job.nextAttempt = this.#now() + retryMs;
     const goOn = () => {
       job.abort?.();
@@ -341,27 +355,24 @@ export class ReplicationJobs {
       this.#queue(job);
     };
     const stopTimer = startBackgroundTimer(retryMs, goOn);
-    // A host that responds only to others would wake this one again and again.
-    const mayWake = unreachable !== undefined && !job.wasWoken;
-    job.wasWoken = false;
-    const stopListening = mayWake
-      ? this.#options.host.reachability?.next(unreachable, () => {
-          job.wasWoken = true;
-          goOn();
-        })
-      : undefined;
+    const stopListening = job.pauseEnd.expect(failure, this.#options.host, goOn);
     job.abort = () => {
       stopTimer();
       stopListening?.();
     };
     const trouble = taskTrouble(job);
-    if (job.state === 'paused' && trouble !== undefined) job.task?.pause(trouble);
+    if (isPaused(job) && trouble !== undefined) job.task?.pause(trouble);
   }
 }
 
 /** Whether it waits after a failure, or has given up. */
-function isRetried({ state }: Job): boolean {
-  return state === 'paused' || state === 'crashing' || state === 'failed';
+function isRetried(job: Job): boolean {
+  return job.waits || job.state === 'failed';
+}
+
+/** Whether it waits after an attempt that did not count. */
+function isPaused({ state }: Job): boolean {
+  return state === 'paused' || state === 'unauthorized';
 }
 
 function whatFollows(retryMs: number | undefined): string {

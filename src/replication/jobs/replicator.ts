@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json/objects.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
 import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
-import type { Asker, ReadFilter, Replication, RunResult, Standings } from '../contract.ts';
+import type { Asker, ReadFilter, Replication, RunResult, Standings, Tokens } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
 import type { Reachability } from '../reachability.ts';
 import { isAdmin } from '../user-key.ts';
@@ -109,7 +109,7 @@ export class Replicator {
       this.#isLookDue = false;
       for (const job of this.jobs.list()) {
         if (timeSlice.isDue) await timeSlice.rest();
-        if (job.state !== 'running' && job.state !== 'crashing' && job.state !== 'paused') continue;
+        if (job.state !== 'running' && !job.waits) continue;
         await orElse(
           () => assertRights(job.order.replication),
           () => this.jobs.beginAgain(job),
@@ -122,7 +122,7 @@ export class Replicator {
   /** Returns what parsing a request needs. */
   requestOptions(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestOptions {
     const { user, ownBases, recheck } = origin;
-    const { fetch, fetchThrough, isBrowserFetch, guard, standings } = this.#options.host;
+    const { fetch, fetchThrough, isBrowserFetch, guard, standings, tokenSource } = this.#options.host;
     const { defaults, headerRules } = this.#options.settings();
     const known = this.#options.ownBase();
     // In a browser a page may use the address of a server that the service replaces; the replicator then means the server.
@@ -137,6 +137,8 @@ export class Replicator {
       headerRules,
       defaults,
       noNetwork: fetch === undefined ? 'this service can reach no other servers.' : undefined,
+      canSendSession: isBrowserFetch === true,
+      canAskForTokens: tokenSource !== undefined,
       noProxy: fetchThrough === undefined ? noProxy(isBrowserFetch === true) : undefined,
     };
   }
@@ -180,6 +182,10 @@ export class Replicator {
     return this.#options.host.reachability;
   }
 
+  get tokens(): Tokens | undefined {
+    return this.#options.host.tokens;
+  }
+
   async close(): Promise<void> {
     this.#ended.abort();
     await this.jobs.close();
@@ -191,8 +197,7 @@ export class Replicator {
    */
   #attach(order: JobOrder): Job | undefined {
     const job = this.jobs.get(order.id.full);
-    const waits = job?.state === 'paused' || job?.state === 'crashing' || job?.state === 'failed';
-    if (waits && job.order.origin === undefined) {
+    if (job !== undefined && (job.waits || job.state === 'failed') && job.order.origin === undefined) {
       void this.jobs.remove(job);
       return undefined;
     }

@@ -9,9 +9,12 @@ import type { MemoryShare } from '../peer-memory.ts';
 import {
   type Authorization,
   anonymous,
+  BearerAuthorization,
   beginSession,
   OAuthAuthorization,
   PasswordAuthorization,
+  ProvidedAuthorization,
+  sessionOfBrowser,
 } from './client/authorization.ts';
 import { LocalTransport } from './client/local-transport.ts';
 import { NetworkTransport, type OtherServers } from './client/network-transport.ts';
@@ -87,7 +90,11 @@ function openTransport(endpoint: Endpoint, replication: Replication, host: Repli
   }
   const isBrowserFetch = host.isBrowserFetch === true;
   const { isOnline } = host;
-  return new NetworkTransport({ url, fetch, isBrowserFetch, isOnline, elsewhere: otherServers(host, proxy) });
+  const sendsCookies = isBrowserFetch && endpoint.credentials?.kind === 'session';
+  return new NetworkTransport({
+    ...{ url, fetch, isBrowserFetch, isOnline, sendsCookies },
+    elsewhere: otherServers(host, proxy),
+  });
 }
 
 /** The peer chooses where it redirects to, not the user who named the peer. So an admin's rights don't apply to that address. */
@@ -121,5 +128,10 @@ function openAuthorization(endpoint: Endpoint, transport: Transport, host: Repli
     const begin = host.isBrowserFetch === true ? undefined : beginSession(transport);
     return new PasswordAuthorization(credentials.name, credentials.password, begin, () => host.clock.now());
   }
-  return new OAuthAuthorization(credentials, host.clock, host.random);
+  if (credentials.kind === 'oauth') return new OAuthAuthorization(credentials, host.clock, host.random);
+  if (credentials.kind === 'session') return sessionOfBrowser(transport.name);
+  if (credentials.token !== undefined) return new BearerAuthorization(credentials.token);
+  if (host.tokens !== undefined) return new ProvidedAuthorization(transport.name, host.tokens);
+  const reason = `There is no app here that provides a bearer token for ${transport.name}.`;
+  throw new ReplicationError('replication_failed', reason, { isRetryable: false });
 }

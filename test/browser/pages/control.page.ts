@@ -12,6 +12,9 @@ let slowRead: Promise<LargeRead> | undefined;
 const feeds: FeedReader[] = [];
 const eventSources: { readonly source: EventSource; readonly data: string[] }[] = [];
 let updates = 0;
+let provided: string | undefined;
+let tokenCalls = 0;
+let removeTokens: (() => void) | undefined;
 const shows: boolean[] = [];
 const heard: string[] = [];
 let acknowledgements: BroadcastChannel | undefined = openChannel();
@@ -169,6 +172,18 @@ const control: Controls = {
   updates: async () => updates,
   isUpdateWaiting: async () => (await theSettee().status()).updateWaiting,
   update: () => theSettee().update(),
+  provideToken: async (url, token) => {
+    provided = token ?? undefined;
+    removeTokens ??= theSettee().credentials(url, async () => {
+      tokenCalls += 1;
+      return provided === undefined ? undefined : { token: provided };
+    });
+  },
+  tokenCalls: async () => tokenCalls,
+  removeTokens: async () => {
+    removeTokens?.();
+    removeTokens = undefined;
+  },
   request,
   readBeside,
   beginWork: async ({ way, database, prefix }) => {

@@ -53,7 +53,7 @@ describe('without design documents', () => {
   });
 
   test('works with a database of another server', async () => {
-    await server.send({ method: 'PUT', path: '/there', headers: {}, body: undefined });
+    await server.send({ method: 'PUT', path: '/there', headers: {}, body: null });
     const there = remote(`${server.baseUrl}/there`);
     await begin(hostOf(core.handle), replicationOf(local('from'), there)).result;
     expect((await copied({ designDocs: false }, there)).ids).toEqual(['a', 'b']);
@@ -86,17 +86,27 @@ test('whether they are copied is part of the id', async () => {
 });
 
 test('the ledger says what to do if the target refuses them', async () => {
+  const own = await newCore({ admins: { boss: 'secret' } });
+  const byBoss = { headers: { authorization: `Basic ${btoa('boss:secret')}` } };
+  for (const name of ['from', 'to']) {
+    await must(own, `PUT /${name}`, undefined, byBoss);
+    await must(own, `PUT /${name}/_security`, { members: { names: [], roles: [] } }, byBoss);
+  }
+  await must(own, 'POST /from/_bulk_docs', { docs: DOCS }, byBoss);
   const user = { name: 'ana', roles: [] };
-  const attempt = begin(
-    hostOf(core.handle),
-    replicationOf(local('from'), local('to'), { user, asker: { isAdmin: false } }),
-  );
-  await must(core, 'PUT /_config/admins/boss', 'secret');
+  const more = { user, asker: { isAdmin: false } };
+  const attempt = begin(hostOf(own.handle), replicationOf(local('from'), local('to'), more));
   expect(await attempt.result).toMatchObject({ docs_written: 2, doc_write_failures: 2 });
-  const remedy = /\. Only an admin of the target may write design documents: set design_docs to false, or let an admin push it$/;
+  const remedy =
+    /\. Only an admin of the target may write design documents: set design_docs to false, or let an admin push it$/;
   expect(attempt.refused).toEqual(
     ['_design/app', '_design/more'].map((id) =>
-      expect.objectContaining({ id, error: expect.stringMatching(/^(forbidden|unauthorized)$/), reason: expect.stringMatching(remedy) }),
+      expect.objectContaining({
+        id,
+        error: expect.stringMatching(/^(forbidden|unauthorized)$/),
+        reason: expect.stringMatching(remedy),
+      }),
     ),
   );
+  await own.close();
 });

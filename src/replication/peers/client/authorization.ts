@@ -2,7 +2,8 @@
 import { randomHex, toBase64 } from '../../../base/shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import { oauthEncode, oauthSignature } from '../../../base/shared/oauth-signature.ts';
-import type { Credentials } from '../../contract.ts';
+import type { Credentials, Tokens } from '../../contract.ts';
+import { CredentialsAwaited } from '../../failure.ts';
 import type { Transport } from './transport.ts';
 
 interface SignedRequest {
@@ -11,13 +12,20 @@ interface SignedRequest {
   readonly url: string;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 export interface Authorization {
-  /** Returns the headers for a request. */
-  headersFor(request: SignedRequest): Promise<Readonly<Record<string, string>>>;
+  /** Returns the headers for a request. Fails with `CredentialsAwaited` if there are no credentials at present. */
+  headersFor(request: SignedRequest): Promise<Headers>;
   /** Takes the cookies of a response. */
   takeCookies(cookies: readonly string[]): void;
-  /** A request was answered with 401. Returns true if it is worth another attempt, with what `headersFor` returns from now on. */
-  renew(): Promise<boolean>;
+  /**
+   * A request was answered with 401. Returns true if it is worth another attempt, with what `headersFor` returns from now on. `sent`: what it
+   * returned for that request.
+   */
+  renew(sent: Headers): Promise<boolean>;
+  /** The error for a request that was answered with 401 and can't be repeated, if such attempts don't count. */
+  refusal?(): CredentialsAwaited;
 }
 
 /** For peers that need only the headers that the replication names. */
@@ -186,4 +194,57 @@ export class OAuthAuthorization implements Authorization {
   async renew(): Promise<boolean> {
     return false;
   }
+}
+
+/** A token that the replication names (RFC 6750, 2.1). */
+export class BearerAuthorization implements Authorization {
+  readonly #token: string;
+
+  constructor(token: string) {
+    this.#token = token;
+  }
+
+  async headersFor(): Promise<Headers> {
+    return bearer(this.#token);
+  }
+
+  takeCookies(): void {}
+
+  async renew(): Promise<boolean> {
+    return false;
+  }
+}
+
+/** A token that an app provides, and renews. */
+export class ProvidedAuthorization implements Authorization {
+  readonly #url: string;
+  readonly #tokens: Tokens;
+
+  /** `url`: the database's. */
+  constructor(url: string, tokens: Tokens) {
+    this.#url = url;
+    this.#tokens = tokens;
+  }
+
+  async headersFor(): Promise<Headers> {
+    return bearer(await this.#tokens.tokenFor(this.#url));
+  }
+
+  takeCookies(): void {}
+
+  async renew({ authorization = '' }: Headers): Promise<boolean> {
+    return this.#tokens.renew(this.#url, authorization.slice(BEARER.length));
+  }
+}
+
+const BEARER = 'Bearer ';
+
+function bearer(token: string): Headers {
+  return { authorization: `${BEARER}${token}` };
+}
+
+/** The browser adds the cookies that it has of the peer. Without a session, the replication waits until the user has one. */
+export function sessionOfBrowser(url: string): Authorization {
+  const why = `the user of this browser has no session at ${new URL(url).origin}, or it has ended. Log in there; the replication then goes on.`;
+  return { ...anonymous, refusal: () => new CredentialsAwaited(url, why) };
 }

@@ -11,6 +11,8 @@ export interface NetworkTransportOptions {
   readonly isBrowserFetch: boolean;
   /** See `ReplicatorHost`. */
   readonly isOnline?: (() => boolean) | undefined;
+  /** The browser adds the cookies that it has of the peer. Redirects are then not followed: it would add those of other servers. */
+  readonly sendsCookies?: boolean | undefined;
   /** For other servers, to which the database redirects; undefined if the host's own rules are enough. */
   readonly elsewhere?: OtherServers | undefined;
 }
@@ -31,8 +33,11 @@ const OF_BROWSERS: object = { cache: 'no-store', credentials: 'omit' };
  */
 const STREAMED: object = { duplex: 'half', redirect: 'error', window: null };
 const UNREADABLE: object = { mode: 'no-cors' };
+const WITH_COOKIES: object = { credentials: 'include' };
 const OFFLINE = 'this device is offline';
 const WITHHELD = "the connection was cut off, or the server's settings do not permit the origin of this page (CORS)";
+const WITHHELD_SESSION =
+  "the connection was cut off, the server's settings do not permit the origin of this page with credentials (CORS), or it redirects, which requests with the user's session don't follow";
 const NO_ANSWER = 'no server responds there';
 /** A session needs one. */
 const MAX_COOKIES = 50;
@@ -79,12 +84,13 @@ export class NetworkTransport implements Transport {
       () => false,
     );
     if (signal.aborted) throw failure;
-    if (responds === true) throw new TypeError('fetch failed', { cause: new Error(WITHHELD) });
+    const why = this.#options.sendsCookies === true ? WITHHELD_SESSION : WITHHELD;
+    if (responds === true) throw new TypeError('fetch failed', { cause: new Error(why) });
     throw new TypeError('fetch failed', { cause: unreachableCause(isOffline ? OFFLINE : NO_ANSWER) });
   }
 
   async #ask(request: TransportRequest): Promise<Response> {
-    const { url, fetch, isBrowserFetch, elsewhere } = this.#options;
+    const { url, fetch, isBrowserFetch, sendsCookies = false, elsewhere } = this.#options;
     const { path, ofServer, signal, isConfidential = false, ownHeaders = {} } = request;
     const base = ofServer === true ? url.slice(0, url.lastIndexOf('/')) : url;
     const sent: Sent = {
@@ -94,12 +100,13 @@ export class NetworkTransport implements Transport {
       ...(await this.#bodyOf(request.body)),
     };
     // A browser shows no redirect, and takes all headers along but one.
-    const mayFollow = !isConfidential && Object.keys(ownHeaders).every((name) => name === 'authorization');
+    const mayFollow =
+      !isConfidential && !sendsCookies && Object.keys(ownHeaders).every((name) => name === 'authorization');
     const inBrowsers = mayFollow ? 'follow' : 'error';
     const redirect = isBrowserFetch ? inBrowsers : 'manual';
     const sendBy = (by: typeof fetch, address: string, { headers, ownHeaders: own, ...more }: Sent) => {
       const init: RequestInit = { redirect, signal, ...more, headers: { ...headers, ...own } };
-      return by(address, Object.assign(init, OF_BROWSERS));
+      return by(address, Object.assign(init, OF_BROWSERS, sendsCookies ? WITH_COOKIES : {}));
     };
     const send = (address: string, what: Sent) => sendBy(fetch, address, what);
     if (isBrowserFetch) return send(`${base}${path}`, sent);

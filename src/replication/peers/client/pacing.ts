@@ -107,3 +107,13 @@ export class ConnectionLimit {
     this.#limit = Math.max(1, Math.floor(this.#limit / 2));
   }
 }
+
+/** Returns the result, but fails with the signal's reason as soon as that is aborted. */
+export function unlessAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    void result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -14,7 +14,16 @@ import { Answer, SHORT_ANSWER } from './answer.ts';
 import { AttemptFailure, describeFailure, failureOf } from './attempt-failure.ts';
 import type { Authorization } from './authorization.ts';
 import { CompressionUse, compress } from './compression-use.ts';
-import { backOffMs, ConnectionLimit, MAX_PAUSE_MS, type NextEvent, retryAfterMs, sleep, sleepUntil } from './pacing.ts';
+import {
+  backOffMs,
+  ConnectionLimit,
+  MAX_PAUSE_MS,
+  type NextEvent,
+  retryAfterMs,
+  sleep,
+  sleepUntil,
+  unlessAborted,
+} from './pacing.ts';
 import type { Transport, TransportRequest } from './transport.ts';
 import { isUnreachable } from './unreachable.ts';
 import { underWatch, Watchdog } from './watchdog.ts';
@@ -252,8 +261,10 @@ export class PeerClient {
   }
 
   /** Returns the failure for a response that is not an accepted one. */
-  async #failureOf(request: PeerRequest, answer: Answer): Promise<AttemptFailure> {
+  async #failureOf(request: PeerRequest, answer: Answer): Promise<AttemptFailure | ReplicationError> {
     const { status } = answer;
+    const awaited = status === UNAUTHORIZED ? this.#options.authorization.refusal?.() : undefined;
+    if (awaited !== undefined) return awaited;
     const pauseMs = retryAfterMs(answer.header('retry-after'), this.#options.clock.now());
     const isOverloaded = status === TOO_MANY_REQUESTS || status === UNAVAILABLE;
     if (isOverloaded) this.#limit.slowDown();
@@ -288,7 +299,8 @@ export class PeerClient {
     try {
       const { method, path, ofServer } = request;
       const base = ofServer === true ? this.name.slice(0, this.name.lastIndexOf('/')) : this.name;
-      const own = await authorization.headersFor({ method, url: `${base}${path}` });
+      const authorizing = authorization.headersFor({ method, url: `${base}${path}` });
+      const own = await (transport.isLocal ? authorizing : unlessAborted(authorizing, controller.signal));
       const { body, headers } = await this.#bodyOf(request, watchdog);
       const all = { accept: 'application/json', ...headers, ...request.headers };
       const ownHeaders = { ...own, ...this.#options.headers };
@@ -311,7 +323,7 @@ export class PeerClient {
         counted.end();
         end();
       };
-      return { answer: counted, wasCompressed, end: endAll };
+      return { answer: counted, wasCompressed, authorized: own, end: endAll };
     } catch (failure) {
       end();
       if (failure instanceof AttemptFailure || failure instanceof ReplicationError) throw failure;
@@ -337,8 +349,8 @@ export class PeerClient {
   }
 
   /** Whether the same request, sent at once in another way, may get another response: with a new session, or not compressed. */
-  async #mayDoBetter({ answer, wasCompressed }: Exchange): Promise<boolean> {
-    if (answer.status === UNAUTHORIZED) return this.#options.authorization.renew();
+  async #mayDoBetter({ answer, wasCompressed, authorized }: Exchange): Promise<boolean> {
+    if (answer.status === UNAUTHORIZED) return this.#options.authorization.renew(authorized);
     // A peer that can't read a compressed request may report that it is malformed.
     if (!wasCompressed || (answer.status !== BAD_TYPE && answer.status !== BAD_REQUEST)) return false;
     this.#compression.refused();
@@ -349,6 +361,8 @@ export class PeerClient {
 interface Exchange {
   readonly answer: Answer;
   readonly wasCompressed: boolean;
+  /** What the authorization added to the request. */
+  readonly authorized: Readonly<Record<string, string>>;
   end(): void;
 }
 

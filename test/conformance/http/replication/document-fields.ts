@@ -24,6 +24,7 @@ const REFUSED: readonly (readonly [members: object, reason: string])[] = [
   ],
   [{ ...ENDS, create_target: 'true' }, "The `create_target' field must be a boolean."],
   [{ ...ENDS, continuous: 1 }, "The `continuous' field must be a boolean."],
+  [{ ...ENDS, design_docs: 'no' }, "The `design_docs' field must be a boolean."],
   [{ ...ENDS, doc_ids: 'x' }, "The `doc_ids' field must be an array of strings."],
   [{ ...ENDS, doc_ids: ['x', 1] }, "The `doc_ids' field must be an array of strings."],
   [{ ...ENDS, filter: '' }, "The `filter' field must be a non-empty string."],

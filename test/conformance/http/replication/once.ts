@@ -29,6 +29,20 @@ export default suite('replication_once', [
     assertError(await t.request('GET', `/${target}/_local/mine`), 404, 'not_found', 'missing');
   }),
 
+  test('design documents are left out if design_docs is false', async (t) => {
+    const target = await newTarget(t);
+    await t.put('doc', {});
+    await t.put('_design/views', { views: {} });
+    const result = await replicate(t, { target, design_docs: false });
+    assert.deepInclude(result, { docs_written: 1, doc_write_failures: 0, source_last_seq: await t.updateSeq() });
+    assertError(await t.request('GET', `/${target}/_design/views`), 404, 'not_found', 'missing');
+    // It is another replication, with checkpoints of its own.
+    assert.deepInclude(await replicate(t, { target }), { docs_written: 1 });
+    assert.equal((await t.request('GET', `/${target}/_design/views`)).status, 200);
+    const wrong = await t.request('POST', '/_replicate', { json: { source: t.db, target, design_docs: 0 } });
+    assertError(wrong, 400, 'bad_request', "The `design_docs' field must be a boolean.");
+  }),
+
   test('the history records the run, and the next run continues from there', async (t) => {
     const target = await newTarget(t);
     await t.bulk([{ _id: 'a' }, { _id: 'b' }, { _id: 'c' }]);

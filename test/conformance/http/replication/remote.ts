@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { arrayAt, at } from '../../../support/conformance/json.ts';
+import { arrayAt, at, stringAt } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import type { Toolkit } from '../../../support/conformance/toolkit.ts';
 import { arrives, ask, documentCount, newTarget, replicate, untilState, useReplicator } from './steps.ts';
@@ -35,7 +35,8 @@ export default suite('replication_remote', [
       await ask(t, 'live', { source: remote(t, t.db), target, continuous: true });
       await arrives(t, target, 'one');
       const document = await untilState(t, 'live', 'triggered');
-      assert.deepEqual(at(document, 'source'), remote(t, t.db));
+      assert.equal(at(document, 'source', 'url'), `${t.baseUrl}/${t.db}`);
+      assert.match(stringAt(document, 'source', 'headers', 'x-test'), /^-sealed-/);
       const listed = (await t.request('GET', '/_scheduler/docs/_replicator/live')).json;
       assert.deepInclude(listed, { source: `${t.baseUrl}/${t.db}/`, target, state: 'running' });
       const tasks = arrayAt((await t.request('GET', '/_active_tasks')).json);
@@ -43,6 +44,19 @@ export default suite('replication_remote', [
       assert.deepInclude(task, { source: `${t.baseUrl}/${t.db}/`, target });
       const jobs = (await t.request('GET', '/_scheduler/jobs')).text;
       assert.notInclude(JSON.stringify([listed, tasks]) + jobs, 'a secret');
+    },
+    { needs },
+  ),
+
+  test(
+    'a session or a token of a page is refused on a server',
+    async (t) => {
+      for (const auth of [{ session: true }, { bearer: { provided: true } }]) {
+        const source = { url: 'http://127.0.0.1:1/a', auth };
+        const answer = await t.request('POST', '/_replicate', { json: { source, target: t.db } });
+        assert.equal(answer.status, 400, answer.text);
+        assert.equal(at(answer.json, 'error'), 'bad_request');
+      }
     },
     { needs },
   ),
