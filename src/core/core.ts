@@ -133,7 +133,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
   const createGuard = createWriteGuards({
-    ...{ parts, config },
+    ...{ parts, config, random, registry: () => registry },
     onDesigns: (database) => designs.notify(database),
     expectFunctions: () => options.deferred.expectFunctions?.(config),
   });

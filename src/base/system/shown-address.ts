@@ -1,7 +1,10 @@
 /** How a database or a proxy is shown that a text names: without the secrets that a URL may hold. */
 
-/** No database name contains one of these. Every URL does, also one with a mistake in it. */
-const NOT_IN_NAMES = /[@:\\?#\s]/;
+/**
+ * No database name begins with a hyphen, as what documents of `_replicator` keep encrypted does, or contains one of the others. Every URL does,
+ * also one with a mistake in it.
+ */
+const NOT_IN_NAMES = /^-|[@:\\?#\s]/;
 const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/]/i;
 
 /** Whether a text may be the name of a database, rather than a URL. */

@@ -30,6 +30,7 @@ import type { Databases } from '../../queries/views/background-builds.ts';
 import type { ViewIndexes } from '../../queries/views/contract.ts';
 import type { ReplicationActivity, ReplicatorHost } from '../../replication/contract.ts';
 import type { ReplicationDocumentGuard } from '../../replication/documents/document-guard.ts';
+import type { DocumentSecretsOptions } from '../../replication/documents/document-secrets.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 
 /** Creates each of the parts, for one core. Creating one loads nothing more, and runs nothing yet. */
@@ -47,7 +48,7 @@ export interface DeferredCode {
   /** Replications: those of requests, and those of documents. */
   replicator(options: ReplicatorOptions): OwnedReplicatorPart;
   /** Checks writes to the `_replicator` database. It needs no database, so writes can be checked while databases are closed. */
-  readonly replicationDocumentGuard: ReplicationDocumentGuard;
+  replicationDocumentGuard(options: DocumentSecretsOptions): ReplicationDocumentGuard;
   /** Requests that control the service: configuration and the like. */
   administration(options: AdministrationOptions): AdministrationPart;
 }
@@ -78,7 +79,7 @@ export interface AccountOptions {
 
 export interface ReplicatorOptions {
   readonly host: ReplicatorHost;
-  readonly registry: Pick<Registry, 'use' | 'has'>;
+  readonly registry: Pick<Registry, 'use' | 'has' | 'notes' | 'keepNote'>;
   readonly config: Config;
   readonly tasks: ActiveTasks;
   /** The address by which pages know the service, if the host knows it. */

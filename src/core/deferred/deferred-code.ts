@@ -23,7 +23,8 @@ import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import { BackgroundBuilds } from '../../queries/views/background-builds.ts';
 import { createViewIndexes } from '../../queries/views/view-indexes.ts';
 import { FairConnectionLimits, HostConnectionLimits } from '../../replication/connection-limits.ts';
-import { replicationDocumentGuard } from '../../replication/documents/document-guard.ts';
+import { StoredDocumentGuard } from '../../replication/documents/document-guard.ts';
+import { DocumentSecrets } from '../../replication/documents/document-secrets.ts';
 import { ReplicationDocuments } from '../../replication/documents/replication-documents.ts';
 import { Replicator } from '../../replication/jobs/replicator.ts';
 import { readReplicatorSettings } from '../../replication/jobs/replicator-settings.ts';
@@ -58,7 +59,7 @@ export function createDeferredCode(createSandbox: (options: QueryServerOptions) 
     },
     administration: createAdministrationPart,
     replicator: createReplicatorPart,
-    replicationDocumentGuard,
+    replicationDocumentGuard: (options) => new StoredDocumentGuard(new DocumentSecrets(options)),
   };
 }
 
@@ -152,6 +153,7 @@ const createReplicatorPart: DeferredCode['replicator'] = ({ registry, config, ta
   const { clock, log } = host;
   const documents = new ReplicationDocuments({
     ...{ registry, replicator, clock, log, settings },
+    secrets: new DocumentSecrets({ registry: () => registry, random: host.random }),
     isAdmin: (name) => config.get('admins', name) !== undefined,
   });
   return {

@@ -2,13 +2,15 @@
  * Checks writes to `_replicator`, before the validation functions of its design documents do: who may write which documents, and what they must
  * look like (docs/http/replication.md#writing-replication-documents).
  */
-import { DatabaseError } from '../../base/errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { Database, DatabaseUser, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
+import type { DocumentSecrets } from './document-secrets.ts';
+import { asksForTheSame, hasSameCredentials } from './secret-members.ts';
 import { parseBody, withMembers } from './state-members.ts';
 
 const ADMIN_ROLE = '_admin';
@@ -21,13 +23,12 @@ export const REPLICATOR: DatabaseUser = { name: null, roles: [REPLICATOR_ROLE, A
 /** A server admin; writes without a user have its rights. */
 const NOBODY: DatabaseUser = { name: null, roles: [ADMIN_ROLE] };
 
-const OWNER: ReadonlySet<string> = new Set(['owner']);
 /** Maximum length of a document in characters: the same as for a replication request. */
 const MAX_LENGTH = 4_194_304;
 
 /** Checks and completes the writes of `_replicator`. */
 export interface ReplicationDocumentGuard {
-  /** Returns the writes with the members that the service adds: each document has an owner. */
+  /** Returns the writes with what the service adds: each document has an owner, and its secrets are encrypted. */
   prepare(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]>;
   /** Returns for each write why it is refused, or undefined. */
   validate(
@@ -37,53 +38,72 @@ export interface ReplicationDocumentGuard {
   ): Promise<readonly (DatabaseError | undefined)[]>;
 }
 
-export const replicationDocumentGuard: ReplicationDocumentGuard = { prepare, validate };
+export class StoredDocumentGuard implements ReplicationDocumentGuard {
+  readonly #secrets: DocumentSecrets;
 
-/** A replicated revision stays unchanged: its name stands for its content. */
-async function prepare(
-  writes: readonly DocumentWrite[],
-  { newEdits, user = NOBODY }: WriteOptions,
-): Promise<readonly DocumentWrite[]> {
-  if (!newEdits) return writes;
-  const prepared: DocumentWrite[] = [];
-  const timeSlice = new TimeSlice();
-  for (const write of writes) {
-    prepared.push(await withOwner(write, user));
-    if (timeSlice.isDue) await timeSlice.rest();
+  constructor(secrets: DocumentSecrets) {
+    this.#secrets = secrets;
   }
-  return prepared;
-}
 
-async function withOwner(write: DocumentWrite, user: DatabaseUser): Promise<DocumentWrite> {
-  if (write.deleted || isDesignId(write.id) || isTooLong(write)) return write;
-  const added = newOwner(await parseBody(write.body), user);
-  return added === undefined ? write : { ...write, body: withMembers(write.body, OWNER, Object.entries(added)) };
-}
-
-async function validate(
-  database: Database,
-  writes: readonly DocumentWrite[],
-  { newEdits, user = NOBODY }: WriteOptions,
-): Promise<readonly (DatabaseError | undefined)[]> {
-  if (isReplicator(user)) return writes.map(() => undefined);
-  const snapshot = database.snapshot();
-  try {
-    const records = await snapshot.documents(writes.map(({ id }) => id));
-    const refusals: (DatabaseError | undefined)[] = [];
+  async prepare(writes: readonly DocumentWrite[], options: WriteOptions): Promise<readonly DocumentWrite[]> {
+    const prepared: DocumentWrite[] = [];
     const timeSlice = new TimeSlice();
-    for (const [index, write] of writes.entries()) {
+    for (const write of writes) {
+      prepared.push(await this.#complete(write, options));
       if (timeSlice.isDue) await timeSlice.rest();
-      const leaves = records[index]?.leaves ?? [];
-      // A replicated revision that already exists changes nothing.
-      const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
-      const [winner] = leaves;
-      const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
-      if (isKnown) refusals.push(undefined);
-      else refusals.push(await refusalOf(write, body === undefined ? undefined : await parseBody(body), user));
     }
-    return refusals;
-  } finally {
-    snapshot.release();
+    return prepared;
+  }
+
+  /** A replicated revision gets no owner: its name stands for its content. Its secrets are encrypted nevertheless. */
+  async #complete(write: DocumentWrite, { newEdits, user = NOBODY }: WriteOptions): Promise<DocumentWrite> {
+    if (isDesignId(write.id) || isTooLong(write)) return write;
+    const document = await parseBody(write.body);
+    const owner = newEdits && !write.deleted ? newOwner(document, user) : undefined;
+    const changed = new Map([...Object.entries(owner ?? {}), ...(await this.#secrets.seal(write.id, document))]);
+    return changed.size === 0
+      ? write
+      : { ...write, body: withMembers(write.body, new Set(changed.keys()), [...changed]) };
+  }
+
+  async validate(
+    database: Database,
+    writes: readonly DocumentWrite[],
+    { newEdits, user = NOBODY }: WriteOptions,
+  ): Promise<readonly (DatabaseError | undefined)[]> {
+    if (isReplicator(user)) return writes.map(() => undefined);
+    const snapshot = database.snapshot();
+    try {
+      const records = await snapshot.documents(writes.map(({ id }) => id));
+      const refusals: (DatabaseError | undefined)[] = [];
+      const timeSlice = new TimeSlice();
+      for (const [index, write] of writes.entries()) {
+        if (timeSlice.isDue) await timeSlice.rest();
+        const leaves = records[index]?.leaves ?? [];
+        // A replicated revision that already exists changes nothing.
+        const isKnown = !newEdits && write.rev !== undefined && findNode(leaves, toRevision(write.rev)) !== undefined;
+        const [winner] = leaves;
+        const body = winner === undefined || winner.deleted ? undefined : await snapshot.body(winner);
+        const before = body === undefined ? undefined : await parseBody(body);
+        const refusal = isKnown ? undefined : await refusalOf(write, before, user);
+        refusals.push(refusal ?? (newEdits ? await this.#unreadable(write) : undefined));
+      }
+      return refusals;
+    } finally {
+      snapshot.release();
+    }
+  }
+
+  /** Refuses a secret that was copied from another document, or that is to be sent to another address. */
+  async #unreadable({ id, body, deleted }: DocumentWrite): Promise<DatabaseError | undefined> {
+    if (deleted || isDesignId(id)) return undefined;
+    try {
+      await this.#secrets.open(id, await parseBody(body));
+      return undefined;
+    } catch (error) {
+      if (isDatabaseError(error, 'bad_request')) return forbidden(error.reason);
+      throw error;
+    }
   }
 }
 
@@ -135,7 +155,11 @@ export function checkChange({ before, after }: DocumentChange, user: DatabaseUse
     }
     return;
   }
-  if (before !== undefined && ownMember(before, '_replication_state') === 'triggered') {
+  if (
+    before !== undefined &&
+    ownMember(before, '_replication_state') === 'triggered' &&
+    !renewsCredentials(before, after)
+  ) {
     throw forbidden('Only the replicator can edit replication documents that are in the triggered state.');
   }
   checkMembers(after);
@@ -143,6 +167,11 @@ export function checkChange({ before, after }: DocumentChange, user: DatabaseUse
   if (isAdmin) return;
   const isOthers = before !== undefined && ownMember(before, 'owner') !== user.name;
   if (isOthers || ownMember(after, 'owner') !== user.name) throw forbidden(OTHERS);
+}
+
+/** The running replication takes other credentials without an end. */
+function renewsCredentials(before: JsonObject, after: JsonObject): boolean {
+  return asksForTheSame(before, after) && !hasSameCredentials(before, after);
 }
 
 function mayDelete(document: JsonObject, { name }: DatabaseUser): boolean {

@@ -4,6 +4,7 @@
  */
 
 import { isDatabaseError } from '../../base/errors/database-error.ts';
+import type { JsonObject } from '../../base/json/objects.ts';
 import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { REPLICATOR_DATABASE } from '../../base/system/contract.ts';
@@ -11,6 +12,7 @@ import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
 import { DocumentSemaphore } from './document-semaphore.ts';
+import { hasPlainSecrets } from './secret-members.ts';
 import { stateOf } from './state-members.ts';
 import { documentBatches, type FoundDocument, findDocument, writeState } from './stored-documents.ts';
 import { WatchedDocument, type WatchOptions } from './watched-document.ts';
@@ -166,16 +168,39 @@ export class ReplicationDocuments {
     // It may have completed in the meantime.
     const isWatched = this.#watched.get(found.id) === watched;
     if (isWatched && now?.rev === watched.rev) return;
-    if (isWatched) this.#end(watched);
-    if (now !== undefined) this.#begin(now);
+    if (isWatched && now !== undefined && (await watched.adopt(now))) return;
+    if (this.#watched.get(found.id) === watched) this.#end(watched);
+    // It may have begun again in the meantime.
+    if (this.#watched.has(found.id)) return;
+    if (now !== undefined) await this.#begin(now, watched);
   }
 
-  #begin(found: FoundDocument): void {
+  /** `predecessor`: the same document at an earlier revision. */
+  async #begin(found: FoundDocument, predecessor?: WatchedDocument): Promise<void> {
     const { document } = found;
-    if (document === undefined || stateOf(document)._replication_state === 'completed') return;
-    const watched = new WatchedDocument(found, document, this.#watchParts);
+    if (document === undefined) return;
+    if (this.#options.secrets.isPossible && (await hasPlainSecrets(document)) && (await this.#encrypt(found, document)))
+      return;
+    if (this.#isClosed || stateOf(document)._replication_state === 'completed' || this.#watched.has(found.id)) return;
+    const watched = new WatchedDocument(found, document, this.#watchParts, predecessor);
     this.#watched.set(found.id, watched);
     watched.begin();
+  }
+
+  /**
+   * Encrypts the secrets of a document that an earlier release has stored; the document then comes again, as another revision. Returns false
+   * if that is not possible.
+   */
+  async #encrypt({ id, rev }: FoundDocument, document: JsonObject): Promise<boolean> {
+    try {
+      return (await writeState(this.#options.registry, id, rev, stateOf(document))) !== undefined;
+    } catch (failure) {
+      if (!isDatabaseError(failure)) throw failure;
+      this.#options.log.info(
+        `the secrets of the replication document ${id} could not be encrypted: ${failure.message}`,
+      );
+      return false;
+    }
   }
 
   /** The document then waits for a permit. */
@@ -187,7 +212,7 @@ export class ReplicationDocuments {
       if (this.#isClosed || !registry.has(REPLICATOR_DATABASE)) return;
       const found = await registry.use(REPLICATOR_DATABASE, (database) => findDocument(database, document.id));
       // A change of it may have begun it already.
-      if (found !== undefined && !this.#isClosed && !this.#watched.has(found.id)) this.#begin(found);
+      if (found !== undefined && !this.#isClosed && !this.#watched.has(found.id)) await this.#begin(found);
     } catch (failure) {
       if (!isDatabaseError(failure, 'shutting_down'))
         log.error(

@@ -29,6 +29,7 @@ export class StateWriter {
   #writing: Promise<void> | undefined;
   #stopTimer: (() => void) | undefined;
   #isStopped = false;
+  #isLost = false;
 
   constructor(rev: RevId, stored: StateMembers, options: StateWriterOptions) {
     this.rev = rev;
@@ -39,7 +40,15 @@ export class StateWriter {
   want(state: StateMembers): void {
     if (this.#isStopped) return;
     this.#wanted = state;
-    this.#begin();
+    if (!this.#isLost) this.#begin();
+  }
+
+  /** Someone else has written that revision, which reports the given state. */
+  moveTo(rev: RevId, stored: StateMembers): void {
+    this.rev = rev;
+    this.#stored = stored;
+    this.#isLost = false;
+    if (this.#wanted !== undefined) this.#begin();
   }
 
   async settled(): Promise<void> {
@@ -66,7 +75,7 @@ export class StateWriter {
     for (let state = this.#wanted; state !== undefined; state = this.#wanted) {
       this.#wanted = undefined;
       try {
-        if (!(await this.#store(state))) return this.stop();
+        if (!(await this.#store(state))) return this.#lose(state);
       } catch (failure) {
         return this.#tryLater(state, failure);
       }
@@ -74,7 +83,13 @@ export class StateWriter {
     if (!this.#isStopped) this.#options.written();
   }
 
-  /** Returns false if the document was changed: its watcher finds that out, and begins again. */
+  /** Someone else has changed the document: its watcher finds that out, and either stops this or calls `moveTo`. */
+  #lose(state: StateMembers): void {
+    this.#isLost = true;
+    this.#wanted ??= state;
+  }
+
+  /** Returns false if the document was changed. */
   async #store(state: StateMembers): Promise<boolean> {
     if (isSame(state, this.#stored)) return true;
     const rev = await this.#options.write(this.rev, state);

@@ -3,47 +3,33 @@
  * replication's state into the document (docs/http/replication.md#states-of-replication-documents).
  */
 import { isDatabaseError } from '../../base/errors/database-error.ts';
-import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
+import { type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { type Clock, startBackgroundTimer } from '../../base/shared/clock.ts';
 import { runCooperatively } from '../../base/shared/turn.ts';
 import { type Log, REPLICATOR_DATABASE } from '../../base/system/contract.ts';
 import type { DocId, RevId } from '../../database/documents/contract.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
-import type { Asker, Replication } from '../contract.ts';
+import type { Replication } from '../contract.ts';
 import { backOffMs, failureText, type PauseState, pauseOf, RightsEnded } from '../failure.ts';
 import type { Job, JobListener, JobOrder } from '../jobs/job.ts';
-import { refusedInfo } from '../jobs/job-listing.ts';
+import { documentStats } from '../jobs/job-listing.ts';
 import { timestamp } from '../jobs/job-trouble.ts';
 import { PauseEnd } from '../jobs/pause-end.ts';
 import { RefusedLedger } from '../jobs/refused-documents.ts';
 import type { ReplicationId } from '../jobs/replication-id.ts';
-import { locateReplication, parseReplication, parseUser, type RequestOptions } from '../jobs/replication-request.ts';
+import { locateReplication, parseReplication, parseUser } from '../jobs/replication-request.ts';
 import type { Replicator } from '../jobs/replicator.ts';
 import type { ReplicatorSettings } from '../jobs/replicator-settings.ts';
 import { assertSelectionFits } from '../jobs/request-bounds.ts';
 import { booleanMember } from '../jobs/request-members.ts';
 import { rightsOfDocument } from '../jobs/rights.ts';
-import { isAdmin } from '../user-key.ts';
+import { continuedCheckpoint, type FormerReplication, isSameReplication } from './credential-change.ts';
+import { askerOf, ownerOf } from './document-owner.ts';
+import type { DocumentSecrets } from './document-secrets.ts';
+import { asksForTheSame } from './secret-members.ts';
 import { type DocumentState, refusedIn, type StateMembers, stateOf } from './state-members.ts';
 import { StateWriter } from './state-writer.ts';
 import type { FoundDocument } from './stored-documents.ts';
-
-/** Returns what a document reports of the run of its replication (docs/http/replication.md#states-of-replication-documents). */
-function statsOf({ addedAt, figures, ledger }: Job): JsonObject {
-  return {
-    start_time: timestamp(addedAt),
-    revisions_checked: figures?.missingChecked ?? 0,
-    missing_revisions_found: figures?.missingFound ?? 0,
-    docs_read: figures?.docsRead ?? 0,
-    docs_written: figures?.docsWritten ?? 0,
-    changes_pending: figures?.pending ?? null,
-    doc_write_failures: figures?.docWriteFailures ?? 0,
-    checkpointed_source_seq: figures?.checkpointedSourceSeq ?? 0,
-    bytes_read: figures?.bytesRead ?? 0,
-    bytes_written: figures?.bytesWritten ?? 0,
-    ...refusedInfo(ledger),
-  };
-}
 
 /** The delay until the document names refused documents while its replication runs. */
 const LEDGER_MS = 2_000;
@@ -72,6 +58,7 @@ export interface WatchOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: () => ReplicatorSettings;
+  readonly secrets: DocumentSecrets;
   /** Whether a user of that name is a server admin. */
   readonly isAdmin: (name: string) => boolean;
   /** See `writeState`. */
@@ -108,7 +95,8 @@ export class WatchedDocument {
   failingSince: number | undefined;
   nextAttempt: number | undefined;
   readonly #options: WatchOptions;
-  readonly #document: JsonObject;
+  #document: JsonObject;
+  readonly #predecessor: FormerReplication | undefined;
   readonly #former: StateMembers;
   readonly #writer: StateWriter;
   #isStopped = false;
@@ -116,8 +104,10 @@ export class WatchedDocument {
   #stopLedgerTimer: (() => void) | undefined;
   #noted: { readonly state: DocumentState; readonly reason?: string | undefined } | undefined;
 
-  constructor({ id, rev }: FoundDocument, document: JsonObject, options: WatchOptions) {
+  /** `predecessor`: the same document at an earlier revision. */
+  constructor({ id, rev }: FoundDocument, document: JsonObject, options: WatchOptions, predecessor?: WatchedDocument) {
     this.id = id;
+    this.#predecessor = predecessor?.formerOf(document);
     this.#document = document;
     this.#options = options;
     this.#former = stateOf(document);
@@ -151,6 +141,38 @@ export class WatchedDocument {
     });
   }
 
+  /**
+   * Continues with a revision that differs only in its credentials: the replication goes on from its checkpoint. Returns false, and changes
+   * nothing, if the revision asks for something else, or nothing is under way.
+   */
+  async adopt({ rev, document }: FoundDocument): Promise<boolean> {
+    const { job, status } = this;
+    const isOwn = job?.order.origin?.docId === this.id && job.order.isKept;
+    // One that has given up begins anew.
+    if (!isOwn || job.isOver || status !== 'started') return false;
+    if (document === undefined || !asksForTheSame(this.#document, document)) return false;
+    try {
+      const replication = await this.#read(document);
+      const isSame = await isSameReplication(replication, job.order.replication);
+      if (!isSame || this.#isStopped || this.status !== 'started') return false;
+      this.#document = document;
+      this.replication = replication;
+      this.#writer.moveTo(rev, stateOf(document));
+      this.#options.replicator.jobs.renewCredentials(job, replication);
+      return true;
+    } catch {
+      // Beginning anew says what is wrong.
+      return false;
+    }
+  }
+
+  /** Undefined if this asks for something else than a document, or for nothing yet. */
+  formerOf(document: JsonObject): FormerReplication | undefined {
+    const { replication, replicationId } = this;
+    if (replication === undefined || replicationId === undefined) return undefined;
+    return asksForTheSame(this.#document, document) ? { replication, checkpointId: replicationId.base } : undefined;
+  }
+
   giveWay(): void {
     this.#options.giveWay(this);
   }
@@ -182,10 +204,9 @@ export class WatchedDocument {
       return;
     }
     this.reason = undefined;
-    const replication = await this.#understood(async (requestOptions) =>
-      locateReplication(await runCooperatively(parseReplication(this.#document, requestOptions)), requestOptions),
-    );
-    if (replication === undefined || this.#isStopped) return;
+    const read = await this.#understood(() => this.#read(this.#document));
+    if (read === undefined || this.#isStopped) return;
+    const replication = { ...read, formerCheckpoint: continuedCheckpoint(this.#predecessor, read) };
     this.replication = replication;
     // The whole attempt is repeated, so that its document soon says what it waits for.
     const retriesPerRequest = Math.min(RETRIES_TO_BEGIN, replication.retriesPerRequest);
@@ -204,17 +225,24 @@ export class WatchedDocument {
     this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
   }
 
-  /** Undefined if the document is not valid, or asks for what its writer may not have; the document then says so. */
-  async #understood<T>(read: (requestOptions: RequestOptions) => Promise<T>): Promise<T | undefined> {
+  /** Fails with `bad_request` if the document is not valid, or asks for what its writer may not have. */
+  async #read(document: JsonObject): Promise<Replication> {
+    const context = parseUser(ownMember(document, 'user_ctx'));
+    const owner = this.#owner.name;
+    booleanMember(document, 'retry_refused');
+    const user = context ?? { name: owner, roles: ['_admin'] };
+    const { replicator, secrets } = this.#options;
+    const whyEnded = rightsOfDocument(owner, context, replicator.standings);
+    const options = { ...replicator.requestOptions({ user, ownBases: [] }, askerOf(this.#owner)), whyEnded };
+    const readable = await secrets.open(this.id, document);
+    const parsed = parseReplication(readable, { ...options, takesAnyParameters: true });
+    return locateReplication(await runCooperatively(parsed), options);
+  }
+
+  /** Undefined if the document can't be carried out as it is; the document then says so. */
+  async #understood(read: () => Promise<Replication>): Promise<Replication | undefined> {
     try {
-      const context = parseUser(ownMember(this.#document, 'user_ctx'));
-      const owner = this.#owner.name;
-      booleanMember(this.#document, 'retry_refused');
-      const user = context ?? { name: owner, roles: ['_admin'] };
-      const { replicator } = this.#options;
-      const requestOptions = replicator.requestOptions({ user, ownBases: [] }, this.#asker);
-      const whyEnded = rightsOfDocument(owner, context, replicator.standings);
-      return await read({ ...requestOptions, whyEnded, takesAnyParameters: true });
+      return await read();
     } catch (failure) {
       if (this.#isStopped) return undefined;
       if (!isDatabaseError(failure, 'bad_request')) throw failure;
@@ -226,28 +254,9 @@ export class WatchedDocument {
     }
   }
 
-  /**
-   * The writer. Only admins can name another owner, or roles that they lack. Passwords that non-admins' documents try here count
-   * together: accounts are easy to create.
-   */
-  get #asker(): Asker {
-    const { name, roles } = this.#owner;
-    const byAdmin = `${REPLICATOR_DATABASE}/${encodeURIComponent(name ?? '')}`;
-    return isAdmin({ roles }) ? { isAdmin: true, address: byAdmin } : { isAdmin: false, address: REPLICATOR_DATABASE };
-  }
-
   /** The user who may cancel it. */
   get #owner(): DatabaseUser {
-    const owner = ownMember(this.#document, 'owner');
-    const name = typeof owner === 'string' ? owner : null;
-    const isByAdmin = name !== null && this.#options.isAdmin(name) && !this.#isOfPlainUser(name);
-    return { name, roles: isByAdmin || hasAdminRights(this.#document) ? ['_admin'] : [] };
-  }
-
-  /** A proxy or a token may name a user like an admin, without the rights: users' documents have no other `user_ctx` than their own. */
-  #isOfPlainUser(name: string): boolean {
-    const context = ownMember(this.#document, 'user_ctx');
-    return isObject(context) && ownMember(context, 'name') === name;
+    return ownerOf(this.#document, this.#options.isAdmin);
   }
 
   #orderOf(id: ReplicationId, replication: Replication): JobOrder {
@@ -361,15 +370,7 @@ export class WatchedDocument {
       _replication_state_time: timestamp(this.#options.clock.now()),
       _replication_state_reason: reason,
       _replication_id: this.replicationId?.full,
-      _replication_stats: job && (state === 'completed' || job.ledger.count > 0) ? statsOf(job) : undefined,
+      _replication_stats: job && (state === 'completed' || job.ledger.count > 0) ? documentStats(job) : undefined,
     });
   }
-}
-
-/** Only admins can write such documents. */
-function hasAdminRights(document: JsonObject): boolean {
-  const context = ownMember(document, 'user_ctx');
-  if (context === undefined) return true;
-  const roles = isObject(context) ? ownMember(context, 'roles') : undefined;
-  return Array.isArray(roles) && roles.includes('_admin');
 }

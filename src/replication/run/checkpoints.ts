@@ -24,6 +24,8 @@ export class EndChanged extends Error {
 
 export interface CheckpointsOptions {
   readonly id: string;
+  /** Of the checkpoints that count if there are none with that id; they are only read. */
+  readonly formerId?: string | undefined;
   readonly peers: Ends<Peer>;
   readonly infos: Ends<PeerInfo>;
   readonly log: Log;
@@ -53,11 +55,19 @@ export class Checkpoints {
   }
 
   async find(): Promise<CommonCheckpoint> {
-    const { id, peers, infos } = this.#options;
-    const [source, target] = await Promise.all([peers.source.readCheckpoint(id), peers.target.readCheckpoint(id)]);
+    const { id, formerId, infos } = this.#options;
+    const { source, target } = await this.#read(id);
     if (source?.rev !== undefined) this.#known.set('source', source.rev);
     if (target?.rev !== undefined) this.#known.set('target', target.rev);
-    return commonCheckpoint({ source: readRecord(source), target: readRecord(target) }, infos);
+    const isNew = source?.rev === undefined && target?.rev === undefined;
+    const found = isNew && formerId !== undefined ? await this.#read(formerId) : { source, target };
+    return commonCheckpoint({ source: readRecord(found.source), target: readRecord(found.target) }, infos);
+  }
+
+  async #read(id: string) {
+    const { peers } = this.#options;
+    const [source, target] = await Promise.all([peers.source.readCheckpoint(id), peers.target.readCheckpoint(id)]);
+    return { source, target };
   }
 
   /** Makes both ends durable. Fails with `EndChanged`. */

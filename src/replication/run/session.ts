@@ -81,7 +81,8 @@ export class Session {
     const { replication, checkpointId, host, figures } = this.#options;
     const infos = await this.#openEnds();
     figures.hasReached = true;
-    const checkpoints = new Checkpoints({ id: checkpointId, peers: this.#peers, infos, log: host.log });
+    const { formerCheckpoint: formerId } = replication;
+    const checkpoints = new Checkpoints({ id: checkpointId, formerId, peers: this.#peers, infos, log: host.log });
     const common: CommonCheckpoint = replication.useCheckpoints ? await checkpoints.find() : { since: 0, history: [] };
     const since = replication.sinceSeq ?? common.since;
     this.#recordedSeq = since;

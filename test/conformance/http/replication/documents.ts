@@ -36,6 +36,34 @@ export default suite('replication_documents', [
     assert.equal(await documentCount(t, target), 2);
   }),
 
+  test('no answer shows a secret, and a document can be written again as it was read', async (t) => {
+    await useReplicator(t);
+    const headers = { 'x-api-key': 'hunter2' };
+    const auth = { basic: { username: 'ana', password: 'hunter2' } };
+    const json = { source: 'http://ana:hunter2@127.0.0.1:1/a', target: { url: 'http://127.0.0.1:1/b', headers, auth } };
+    assert.equal((await t.request('PUT', '/_replicator/doc', { json })).status, 201);
+    const shown = [
+      await t.request('GET', '/_replicator/doc'),
+      await t.request('GET', '/_replicator/_all_docs?include_docs=true'),
+      await t.request('GET', '/_replicator/_changes?include_docs=true'),
+      await t.request('POST', '/_replicator/_bulk_get', { json: { docs: [{ id: 'doc' }] } }),
+    ];
+    for (const { text } of shown) {
+      assert.notInclude(text, 'hunter2');
+      assert.include(text, '-sealed-');
+      assert.include(text, 'ana');
+    }
+    const isSettled = (document: unknown) => Object(document)._replication_state_reason !== undefined;
+    const settled = await until(() => readAsked(t, 'doc'), isSettled, 'doc should say that it goes on later, or never');
+    const { _replication_state: _state, ...document } = Object(settled);
+    const other = String(document.source).replace('127.0.0.1:1', '127.0.0.1:2');
+    assert.equal((await t.request('PUT', '/_replicator/doc', { json: { ...document, source: other } })).status, 403);
+    assert.equal(
+      (await t.request('PUT', '/_replicator/other', { json: { ...document, _rev: undefined } })).status,
+      403,
+    );
+  }),
+
   test('the _replicator database is created with the first document', async (t) => {
     await useReplicator(t);
     await t.request('DELETE', '/_replicator');
