@@ -91,6 +91,9 @@ export type Reduced = { readonly reduce: true } | { readonly group: true } | { r
  * response fails as `fetch` does.
  */
 export interface Database<T extends object> {
+  /** What `database()` was called with, for `sync()` and for other requests. */
+  readonly fetch: Fetch;
+  readonly address: string;
   /** Creates the database if it does not exist. */
   create(): Promise<Created>;
   /** Returns the document; undefined if there is none or it is deleted. A missing database is an error. */

@@ -15,6 +15,8 @@ export function database<T extends object = Record<string, unknown>>(fetch: Fetc
   const get = (id: string, options?: object) => read<Stored<T>>(ask, pathOf(id) + queryOf(options));
   const put = (id: string, body: object) => conflictAsValue(id, ask<Written>('PUT', pathOf(id), { body }));
   return {
+    fetch,
+    address,
     create: () => create(ask),
     get,
     put: (document) => put(document._id, document),
@@ -42,7 +44,7 @@ export function database<T extends object = Record<string, unknown>>(fetch: Fetc
 }
 
 /** Other CouchDB-compatible servers do not know `if-missing` (docs/http/databases.md#creating-a-database). */
-async function create(ask: Ask): ReturnType<Database<object>['create']> {
+export async function create(ask: Ask): ReturnType<Database<object>['create']> {
   try {
     return await ask('PUT', '?if-missing=true');
   } catch (error) {

@@ -1,7 +1,7 @@
 import { pause } from '../../base/shared/clock.ts';
 import type { Change, ChangesAnswer } from '../interface/documents.ts';
 import type { ChangesOptions } from './contract.ts';
-import { type Ask, queryOf, SetteeError } from './requests.ts';
+import { type Ask, isLater, queryOf, SetteeError } from './requests.ts';
 
 /** Between two requests of a failing feed: the first pause, and the longest. */
 const FIRST_PAUSE_MS = 250;
@@ -42,11 +42,6 @@ function createPersistent(ask: Ask, signal: AbortSignal | undefined): Ask {
       await pauseUnless(signal, ms);
     }
   };
-}
-
-/** From the service, or from a proxy in front of it. */
-function isLater({ status }: SetteeError): boolean {
-  return status === 429 || (status >= 502 && status <= 504);
 }
 
 /** Rejects with the signal's reason as soon as it aborts. */

@@ -57,6 +57,11 @@ export function isRefusal(error: unknown, status: number): error is SetteeError 
   return error instanceof SetteeError && error.status === status;
 }
 
+/** Whether the request may succeed later: the service says so, or a proxy in front of it. */
+export function isLater({ status }: SetteeError): boolean {
+  return status === 429 || (status >= 502 && status <= 504);
+}
+
 /** A slash in an id is encoded, the slash after `_design` and `_local` is not (docs/http/requests.md#request-path). */
 export function pathOf(id: string): string {
   return `/${encodeURIComponent(id).replace(/^_(design|local)%2F/, '_$1/')}`;
