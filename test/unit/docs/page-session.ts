@@ -57,6 +57,11 @@ export class PageSession {
     await rm(this.#folder, { recursive: true });
   }
 
+  /** Where the server is, without a slash at its end. */
+  get origin(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
   get #dataFolder(): string {
     return join(this.#folder, 'data');
   }

@@ -131,27 +131,38 @@ export interface SyncDenial extends RefusedDocument {
   readonly direction: SyncDirection;
 }
 
-/** The events of a `Sync`, by type. `detail` says more. */
+export interface SyncEvent<Type extends string, Detail> extends Event {
+  readonly type: Type;
+  readonly detail: Detail;
+}
+
+/** The events of a `Sync`, by type. */
 export interface SyncEvents {
   /** The status is another one: any figure or state. */
-  readonly status: CustomEvent<SyncStatus>;
+  readonly status: SyncEvent<'status', SyncStatus>;
   /** Documents were copied. */
-  readonly change: CustomEvent<SyncDirectionEvent>;
+  readonly change: SyncEvent<'change', SyncDirectionEvent>;
   /** A direction began to copy. */
-  readonly active: CustomEvent<SyncDirectionEvent>;
+  readonly active: SyncEvent<'active', SyncDirectionEvent>;
   /** A direction has copied everything, and waits. */
-  readonly paused: CustomEvent<SyncDirectionEvent>;
+  readonly paused: SyncEvent<'paused', SyncDirectionEvent>;
   /** The server can't be reached. */
-  readonly offline: CustomEvent<SyncDirectionEvent>;
+  readonly offline: SyncEvent<'offline', SyncDirectionEvent>;
   /** A document was refused: one event for each, also for those that were refused before this object was created. */
-  readonly denied: CustomEvent<SyncDenial>;
-  readonly unauthorized: CustomEvent<SyncDirectionEvent>;
+  readonly denied: SyncEvent<'denied', SyncDenial>;
+  readonly unauthorized: SyncEvent<'unauthorized', SyncDirectionEvent>;
   /** An attempt failed. */
-  readonly error: CustomEvent<SyncDirectionEvent>;
+  readonly error: SyncEvent<'error', SyncDirectionEvent>;
   /** All directions have copied everything, and have ended. */
-  readonly complete: CustomEvent<SyncStatus>;
+  readonly complete: SyncEvent<'complete', SyncStatus>;
   /** No direction is requested any more: `stop()` was called, here or in another tab. */
-  readonly stopped: CustomEvent<SyncStatus>;
+  readonly stopped: SyncEvent<'stopped', SyncStatus>;
+}
+
+/** As of any `addEventListener`. */
+export interface SyncListenerOptions {
+  readonly once?: boolean;
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -180,7 +191,7 @@ export interface Sync {
   addEventListener<Type extends keyof SyncEvents>(
     type: Type,
     listener: (event: SyncEvents[Type]) => void,
-    options?: AddEventListenerOptions,
+    options?: SyncListenerOptions,
   ): void;
   removeEventListener<Type extends keyof SyncEvents>(type: Type, listener: (event: SyncEvents[Type]) => void): void;
 }

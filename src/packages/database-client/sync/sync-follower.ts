@@ -49,9 +49,9 @@ export class SyncFollower {
     this.#isStarted = true;
     for (const ask of this.#options.feeds) void this.#follow(ask);
     const { signal } = this.#controller;
-    // Of pages and workers.
-    for (const type of ['online', 'offline']) {
-      globalThis.addEventListener?.(type, () => this.#noteChange(), { signal });
+    const page: unknown = globalThis;
+    if (page instanceof EventTarget) {
+      for (const type of ['online', 'offline']) page.addEventListener(type, () => this.#noteChange(), { signal });
     }
     this.#noteChange();
   }

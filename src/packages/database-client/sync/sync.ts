@@ -244,7 +244,17 @@ class DatabaseSync extends EventTarget implements Sync {
   }
 
   #dispatch<Type extends keyof SyncEvents>(type: Type, detail: SyncEvents[Type]['detail']): void {
-    this.dispatchEvent(new CustomEvent(type, { detail }));
+    this.dispatchEvent(new DetailEvent(type, detail));
+  }
+}
+
+/** `CustomEvent` is not in the types of every platform. */
+class DetailEvent extends Event {
+  readonly detail: unknown;
+
+  constructor(type: string, detail: unknown) {
+    super(type);
+    this.detail = detail;
   }
 }
 
@@ -267,8 +277,10 @@ function parseUrl(text: string | URL): URL {
 }
 
 function urlOf(text: string | URL): URL | undefined {
+  // That of a page, or of a worker.
+  const location: unknown = Reflect.get(globalThis, 'location');
   try {
-    return new URL(text, globalThis.location?.href);
+    return new URL(text, location === undefined ? undefined : String(location));
   } catch {
     return undefined;
   }
