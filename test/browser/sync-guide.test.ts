@@ -1,15 +1,15 @@
 /** What docs/sync.md says, done as it says: a server, and an app on two devices, which are two browsers. */
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { filesOf } from '../recipes/page-files.ts';
 import { TcpRelay } from '../support/replication/tcp-relay.ts';
 import { matchesAnswer, readSteps } from '../unit/docs/console-blocks.ts';
 import { PageSession } from '../unit/docs/page-session.ts';
 import { readPage } from '../unit/docs/pages.ts';
-import { type AppFolder, createApp } from './app-builds.ts';
+import { createApp } from './app-builds.ts';
 import type { Browser, Tab } from './drivers/browser.ts';
 import { chosenEngines, startBrowser } from './drivers/start.ts';
-import { startSiteServer, type TestServer } from './server.ts';
+import { startSiteServer } from './server.ts';
 
 const guide = readPage('docs/sync.md').text;
 const files = filesOf(guide);
@@ -93,9 +93,9 @@ class Device {
   }
 
   /** Names of the databases with notes in this browser. */
-  async databases(): Promise<unknown> {
-    const names = await this.tab.evaluate("fetch('/db/_all_dbs').then((answer) => answer.json())");
-    return (names as string[]).filter((name) => !name.startsWith('_'));
+  async has(...names: readonly string[]): Promise<void> {
+    const databases = "fetch('/db/_all_dbs').then((answer) => answer.json())";
+    await this.#until(`${databases}.then((names) => names.filter((name) => !name.startsWith('_')))`, names);
   }
 
   async #until(expression: string, value: unknown): Promise<void> {
@@ -106,16 +106,12 @@ class Device {
 describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (engine) => {
   let session: PageSession;
   let relay: TcpRelay;
-  let app: AppFolder;
-  let site: TestServer;
   let browsers: readonly Browser[];
 
   beforeAll(async () => {
-    app = createApp({}, ['vite']);
     session = await PageSession.open();
-    site = await startSiteServer(app.outDir);
     for (const { command, answer } of readSteps(guide)) {
-      const actual = await session.run(command.replace('http://localhost:4173', site.origin));
+      const actual = await session.run(command);
       if (!matchesAnswer(actual, answer)) expect({ command, answer: actual }).toEqual({ command, answer });
     }
     relay = await TcpRelay.start(session.origin);
@@ -129,22 +125,24 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
   afterAll(async () => {
     for (const browser of browsers ?? []) await browser.close();
     await relay?.close();
-    await site?.close();
     await session?.close();
-    app?.remove();
   });
 
-  /** The app as the guide has it, with another file for `remote.ts` if one is named. */
-  async function build(remote = 'remote.ts'): Promise<void> {
+  /** The app as the guide has it, with another file for `remote.ts` if one is named. Each has an origin of its own, so that nothing is cached. */
+  async function openDevices(remote = 'remote.ts'): Promise<readonly [phone: Device, laptop: Device, origin: string]> {
+    const app = createApp({}, ['vite']);
     const there = new Map(files).set('remote.ts', files.get(remote) ?? '');
     for (const [name, text] of there) app.write(name, text.replaceAll('http://localhost:5984', relay.url));
     await app.build({ configFile: join(app.path, 'vite.config.mts') });
-  }
-
-  async function openDevices(): Promise<readonly [Device, Device]> {
-    const [one, other] = await Promise.all(browsers.map((browser) => Device.open(browser, `${site.origin}/`)));
-    if (one === undefined || other === undefined) throw new Error('two browsers were started');
-    return [one, other];
+    const { origin, close } = await startSiteServer(app.outDir);
+    onTestFinished(async () => {
+      await close();
+      app.remove();
+    });
+    await session.run(`curl -s -X PUT ${ADMIN}/_config/cors/origins -d '"${origin}"'`);
+    const [phone, laptop] = await Promise.all(browsers.map((browser) => Device.open(browser, `${origin}/`)));
+    if (phone === undefined || laptop === undefined) throw new Error('two browsers were started');
+    return [phone, laptop, origin];
   }
 
   async function leave(device: Device): Promise<void> {
@@ -154,8 +152,7 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
   }
 
   test('notes are copied, conflicts resolved, refusals shown, and logging out ends it', { timeout: 300_000 }, async () => {
-    await build();
-    const [phone, laptop] = await openDevices();
+    const [phone, laptop, origin] = await openDevices();
     await phone.logIn('ana', 'orange');
     await phone.refuses('Name or password is incorrect.');
     await phone.logIn('ana', 'apple');
@@ -209,19 +206,18 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
     await phone.says(SAVED);
     await phone.click('leave');
     await phone.logIn('bob', 'plum');
-    await expect.poll(() => phone.databases(), soon).toEqual(['notes-ana', 'notes-bob']);
+    await phone.has('notes-ana', 'notes-bob');
     await leave(phone);
     await leave(laptop);
-    const [again] = await openDevices();
-    expect(await again.databases()).toEqual(['notes-ana']);
+    const again = await Device.open(phone.browser, `${origin}/`);
+    await again.has('notes-ana');
     await again.logIn('ana', 'apple');
     await again.says(SAVED);
     await leave(again);
   });
 
   test('each user may have a database', { timeout: 120_000 }, async () => {
-    await build('remote-for-each-user.ts');
-    const [phone, laptop] = await openDevices();
+    const [phone, laptop] = await openDevices('remote-for-each-user.ts');
     for (const device of [phone, laptop]) await device.logIn('ana', 'apple');
     await phone.add('milk');
     await laptop.shows('milk');
@@ -230,8 +226,7 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
   });
 
   test('all users may have one, with a selector', { timeout: 120_000 }, async () => {
-    await build('remote-of-all.ts');
-    const [phone, laptop] = await openDevices();
+    const [phone, laptop] = await openDevices('remote-of-all.ts');
     await phone.logIn('ana', 'apple');
     await phone.add('milk');
     await phone.add('bread');
