@@ -61,13 +61,15 @@ export async function asUser(ask: Ask, wanted: WantedDocument): Promise<WantedDo
 
 /**
  * Writes the document, unless it requests the same already. One that is there is replaced if it requests something else, if its replication is
- * complete, and if it failed.
+ * complete, and if it failed. Secrets that the service does not show are written again: the replication goes on with them.
  */
 export function writeDocument(replicator: ReplicatorDatabase, { _id, members }: WantedDocument): Promise<void> {
   return untilDone(_id, async () => {
     const current = await getDocument(replicator, _id);
-    if (current && requestsSame(current, members)) return true;
     if (current === undefined) return (await replicator.put({ ...members, _id })).ok;
+    if (requestsSame(current, members)) {
+      return JSON.stringify(current).includes(SEALED) ? (await replicator.put({ ...current, ...members })).ok : true;
+    }
     // A document whose replication runs can be deleted, but not changed.
     await removeRevision(replicator, current);
     return false;
@@ -121,15 +123,21 @@ function requestsSame(current: ReplicationDocument & Members, members: Members):
   return isSame(Object.fromEntries(written), members);
 }
 
-/** Members of `auth` that the service may not show to readers. If they became wrong, the document has the state `error`. */
-const SECRETS: ReadonlySet<string> = new Set(['auth', 'basic', 'bearer', 'token', 'password']);
+/** Stands for a secret (docs/http/replication.md#secrets-in-replication-documents). */
+const SEALED = '-sealed-';
+/** In a URL it ends before the host. */
+const SEALED_TEXT = /-sealed-[^@]*/;
 
 function isSame(shown: unknown, wanted: unknown): boolean {
+  if (typeof shown === 'string' && typeof wanted === 'string') return isSameText(shown, wanted);
   if (!isRecord(shown) || !isRecord(wanted)) return JSON.stringify(shown) === JSON.stringify(wanted);
   const names = new Set([...Object.keys(shown), ...Object.keys(wanted)]);
-  return [...names].every(
-    (name) => (SECRETS.has(name) && shown[name] === undefined) || isSame(shown[name], wanted[name]),
-  );
+  return [...names].every((name) => isSame(shown[name], wanted[name]));
+}
+
+function isSameText(shown: string, wanted: string): boolean {
+  const [start = '', end] = shown.split(SEALED_TEXT);
+  return end === undefined ? shown === wanted : wanted.startsWith(start) && wanted.endsWith(end);
 }
 
 function isRecord(value: unknown): value is Members {

@@ -70,13 +70,10 @@ export function statusOf({ state: listed, info, id }: Entry, hasProgress: boolea
 
 /** Returns what a document says of its replication, for users who may not read the list. */
 export function entryOf(document: ReplicationDocument): Entry {
-  const { _replication_state: state, _replication_state_reason: reason, _replication_id: id = null } = document;
-  const isOffline = state === undefined && reason?.startsWith('offline:');
-  return {
-    id,
-    state: state === 'triggered' ? 'running' : (state ?? (isOffline ? 'paused' : 'pending')),
-    info: { ...document._replication_stats, ...(reason !== undefined && { error: reason }) },
-  };
+  const { _replication_state: written, _replication_state_reason: reason, _replication_id: id = null } = document;
+  const [, waitsFor = ''] = /^(offline|unauthorized):/.exec(reason ?? '') ?? [];
+  const state = written === 'triggered' ? 'running' : (written ?? (waitsFor === 'offline' ? 'paused' : waitsFor));
+  return { id, state, info: { ...document._replication_stats, ...(reason !== undefined && { error: reason }) } };
 }
 
 export function overall(directions: Partial<Record<SyncDirection, SyncDirectionStatus>>): SyncStatus {

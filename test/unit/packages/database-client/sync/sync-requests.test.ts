@@ -98,17 +98,40 @@ describe('a second call', () => {
   const revisions = () => [...service.documents.values()].map(({ _rev }) => _rev);
 
   test('finds what runs, and changes nothing', async () => {
-    const options = { selector: { owner: 'ana' }, auth: { basic: { username: 'ana', password: 'secret' } } };
+    const options = { selector: { owner: 'ana' }, auth: { session: true } } as const;
     await begun(options);
-    // What services add, and what they may not show.
     service.documents.set(PULL, {
       ...service.documents.get(PULL),
-      source: { auth: { basic: { username: 'ana' } }, url: 'https://app.example/db/notes' },
+      // In another order, with what a service adds.
+      source: { auth: { session: true }, url: 'https://app.example/db/notes' },
       owner: null,
       _replication_state: 'triggered',
     });
     await begun(options);
     expect(revisions()).toEqual(['1-x', '2-x']);
+  });
+
+  test('writes secrets again that the service does not show, and leaves the rest', async () => {
+    const url = 'https://ana:old@app.example/db/notes';
+    const both = { headers: { 'x-api-key': 'k' } };
+    const shown = { url: 'https://ana:-sealed-Jd83_x@app.example/db/notes', headers: { 'x-api-key': '-sealed-0a1b' } };
+    await begin(both, url).ready;
+    for (const [id, end] of [
+      [PUSH, 'target'],
+      [PULL, 'source'],
+    ] as const) {
+      service.documents.set(id, { ...service.documents.get(id), [end]: shown, _replication_state: 'triggered' });
+    }
+    await begin(both, url.replace('old', 'new')).ready;
+    expect(revisions()).toEqual(['3-x', '4-x']);
+    expect(linesOf(service.asked).filter((line) => line.startsWith('DELETE'))).toEqual([]);
+    expect(service.documents.get(PULL)).toMatchObject({
+      source: { url: 'https://ana:new@app.example/db/notes', headers: { 'x-api-key': 'k' } },
+      _replication_state: 'triggered',
+    });
+    service.documents.set(PUSH, { ...service.documents.get(PUSH), target: shown });
+    await begin(both, url.replace('ana', 'bob')).ready;
+    expect(linesOf(service.asked)).toContain(`DELETE /_replicator/${PUSH}?rev=3-x`);
   });
 
   test.each<[string, SyncOptions]>([

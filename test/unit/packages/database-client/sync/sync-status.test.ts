@@ -83,6 +83,8 @@ describe('the status of a direction', () => {
     expect(of({ _replication_state: 'triggered' })).toBe('active');
     expect(of({ _replication_state: 'completed' })).toBe('complete');
     expect(of({ _replication_state_reason: 'offline: no route' })).toBe('offline');
+    expect(of({ _replication_state_reason: 'unauthorized: no page is open' })).toBe('unauthorized');
+    expect(of({ _replication_state_reason: 'The document `a` requests the same' })).toBe('pending');
     expect(of({ _replication_state: 'error', _replication_state_reason: 'unauthorized: no' })).toBe('unauthorized');
   });
 
