@@ -36,6 +36,12 @@ export class JobObserver {
     if (this.#job.figures !== undefined) this.#report(this.#job.figures);
   }
 
+  listed(id: string, revs: readonly string[]): void {
+    if (!this.#job.ledger.supersede(id, revs)) return;
+    this.#job.order.listener?.ledgerChanged?.(this.#job);
+    if (this.#job.figures !== undefined) this.#report(this.#job.figures);
+  }
+
   idle(isIdle: boolean): void {
     this.#job.isIdle = isIdle;
     this.#job.updatedAt = this.#service.now();

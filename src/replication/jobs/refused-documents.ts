@@ -12,6 +12,7 @@ import { assertRights } from './rights.ts';
 export class RefusedLedger {
   readonly #most: number;
   readonly #documents = new Map<string, RefusedDocument>();
+  readonly #ids = new Set<string>();
   #notNamed = 0;
 
   constructor(most: number) {
@@ -21,8 +22,18 @@ export class RefusedLedger {
   /** A revision that was named before is not counted again. */
   add(document: RefusedDocument): void {
     const key = JSON.stringify([document.id, document.rev]);
-    if (this.#documents.has(key) || this.#documents.size < this.#most) this.#documents.set(key, document);
-    else this.#notNamed++;
+    if (this.#documents.has(key) || this.#documents.size < this.#most) {
+      this.#documents.set(key, document);
+      this.#ids.add(document.id);
+    } else this.#notNamed++;
+  }
+
+  /** Removes what the source has replaced: it has the document in these revisions only. Returns whether there was any. */
+  supersede(id: string, revs: readonly string[]): boolean {
+    if (!this.#ids.has(id)) return false;
+    const count = this.#documents.size;
+    for (const [key, one] of this.#documents) if (one.id === id && !revs.includes(one.rev)) this.#documents.delete(key);
+    return this.#documents.size < count;
   }
 
   /** They were retried, all of them if `ids` is undefined; `again` holds what was refused again. */

@@ -83,6 +83,7 @@ export class BatchCopier {
     const refuse = (refused: RefusedDocument) => figures.refuse(refused);
     const revisions = new Map<string, readonly string[]>();
     for (const { id, revs, refused = [] } of changes) {
+      figures.listed(id, revs);
       refused.forEach(refuse);
       if (revs.length > 0) revisions.set(id, [...new Set([...(revisions.get(id) ?? []), ...revs])]);
     }

@@ -89,6 +89,7 @@ export function begin(host: ReplicatorHost, replication: Replication, checkpoint
       figures = now;
     },
     refused: (document: RefusedDocument) => void refused.push(document),
+    listed: () => undefined,
     idle: (now: boolean) => {
       isIdle = now;
       if (now) for (const wake of waiting.splice(0)) wake();

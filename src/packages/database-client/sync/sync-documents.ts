@@ -123,7 +123,7 @@ function requestsSame(current: ReplicationDocument & Members, members: Members):
   return isSame(Object.fromEntries(written), members);
 }
 
-/** Stands for a secret (docs/http/replication.md#secrets-in-replication-documents). */
+/** Begins a text that the service shows in place of a secret. */
 const SEALED = '-sealed-';
 /** In a URL it ends before the host. */
 const SEALED_TEXT = /-sealed-[^@]*/;

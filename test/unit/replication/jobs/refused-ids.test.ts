@@ -24,3 +24,19 @@ test.each([
 ])("if a refused id %s, all documents are compared again, so that the document isn't forgotten", async (_, id) => {
   expect(await idsOf('a', id)).toBeUndefined();
 });
+
+test('what the source has replaced is no longer named, but other revisions and documents are', () => {
+  const ledger = new RefusedLedger(100);
+  for (const [id, rev] of [
+    ['a', '1-x'],
+    ['a', '1-y'],
+    ['b', '1-x'],
+  ] as const) {
+    ledger.add({ id, rev, error: 'forbidden', reason: 'no' });
+  }
+  expect(ledger.supersede('c', ['2-z'])).toBe(false);
+  expect(ledger.supersede('a', ['1-y', '2-x'])).toBe(true);
+  expect(ledger.supersede('a', ['1-y', '2-x'])).toBe(false);
+  expect(ledger.list().map(({ id, rev }) => `${id} ${rev}`)).toEqual(['a 1-y', 'b 1-x']);
+  expect(ledger.count).toBe(2);
+});

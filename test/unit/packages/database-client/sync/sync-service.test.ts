@@ -133,6 +133,22 @@ test('names each document that the server refuses, and copies it when it may', a
   expect(await world.server.must('GET /notes/empty')).toMatchObject({ text: '' });
 });
 
+test('no longer names a document that was corrected', async () => {
+  const world = await World.open();
+  const rule = "function (doc) { if (!doc.text) throw({ forbidden: 'A note needs a text.' }); }";
+  await world.server.must('PUT /notes/_design/rules', { validate_doc_update: rule });
+  const both = world.sync();
+  await both.ready;
+  await world.notes.put({ _id: 'empty', text: '' });
+  await world.notes.put({ _id: 'other', text: '' });
+  await until(both, ({ push }) => push?.refused_count === 2);
+  await world.notes.update('empty', () => ({ text: 'full' }));
+  const { push } = await until(both, ({ push }) => push?.refused_count === 1);
+  expect(push).toMatchObject({ refused: [{ id: 'other' }] });
+  await world.notes.update('other', () => ({ text: 'full' }));
+  expect(await until(both, ({ state }) => state === 'paused')).toMatchObject({ push: { refused_count: 0, refused: [] } });
+});
+
 describe('while the server', () => {
   test("can't be reached, it is offline, and continues when it is asked to", async () => {
     const world = await World.open();
