@@ -63,7 +63,7 @@ export class FakeService {
     const asked = { method, path, body: typeof body === 'string' ? JSON.parse(body) : undefined };
     this.asked.push(asked);
     const status = this.fault?.(asked);
-    if (status !== undefined) return answer(status, { error: 'fault', reason: `status ${status}` });
+    if (status !== undefined) return answer(status, { error: status === 401 ? 'unauthorized' : 'fault', reason: 'no' });
     return this.#answer(asked);
   };
 

@@ -163,7 +163,7 @@ describe('while the local service', () => {
     const failed = {
       state: 'error',
       ...NOTHING_COPIED,
-      last_error: { error: 'fault', reason: 'status 503' },
+      last_error: { error: 'fault', reason: 'no' },
       next_attempt: expect.any(String),
     };
     expect(late.status()).toEqual({ state: 'error', push: failed, pull: failed });
@@ -177,7 +177,7 @@ describe('while the local service', () => {
     service.fault = ({ method, path }) => (method === 'PUT' && path.startsWith('/_replicator/') ? 401 : undefined);
     const refused = begin({ direction: 'push' });
     await expect(refused.ready).rejects.toThrow(SetteeError);
-    expect(refused.status()).toMatchObject({ state: 'unauthorized', push: { last_error: { error: 'fault' } } });
+    expect(refused.status()).toMatchObject({ state: 'unauthorized', push: { last_error: { error: 'unauthorized' } } });
     service.fault = undefined;
     service.entries.set(PUSH, { id: 'x', state: 'running', info: { changes_pending: 0 } });
     await refused.retry();
@@ -205,7 +205,7 @@ describe('a sync', () => {
     expect(followed.status()).toMatchObject({ state: 'denied', push: { refused } });
     show('paused', { error: 'offline: no route', docs_written: 4, refused_count: 1, refused });
     service.change();
-    await vi.advanceTimersByTimeAsync(200);
+    await vi.advanceTimersByTimeAsync(1_000);
     show('running', { changes_pending: 3, docs_written: 4, refused_count: 1, refused });
     await vi.advanceTimersByTimeAsync(1_000);
     expect(followed.status().pull).not.toHaveProperty('progress');
