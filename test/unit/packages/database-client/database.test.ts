@@ -71,6 +71,11 @@ describe.each([
     return result;
   };
 
+  test('says where it is', () => {
+    expect(notes.address).toBe(`${service.address}/notes${count}/`);
+    expect(notes.fetch).toBe(service.fetch);
+  });
+
   test('is created once', async () => {
     expect(await notes.create()).toEqual({ ok: true, existed: true });
   });
