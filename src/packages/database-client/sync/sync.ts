@@ -10,6 +10,7 @@ import type {
   SyncDirectionStatus,
   SyncError,
   SyncEvents,
+  SyncListenerOptions,
   SyncOptions,
   SyncState,
   SyncStatus,
@@ -70,8 +71,11 @@ export function sync(
 
 type Directions = Partial<Record<SyncDirection, SyncDirectionStatus>>;
 
-class DatabaseSync extends EventTarget implements Sync {
+type Listener = Parameters<EventTarget['addEventListener']>[1];
+
+class DatabaseSync implements Sync {
   readonly ready: Promise<void>;
+  readonly #events = new EventTarget();
   readonly #options: SyncOptions;
   readonly #directions: readonly SyncDirection[];
   readonly #ends: SyncEnds;
@@ -84,7 +88,6 @@ class DatabaseSync extends EventTarget implements Sync {
   #status: SyncStatus;
 
   constructor({ fetch, address }: Pick<Database<object>, 'fetch' | 'address'>, url: string | URL, options: SyncOptions) {
-    super();
     const root = address.replace(/\/+$/, '');
     const slash = root.lastIndexOf('/');
     const base = root.slice(0, slash);
@@ -129,6 +132,19 @@ class DatabaseSync extends EventTarget implements Sync {
 
   close(): void {
     this.#follower.close();
+  }
+
+  // Each type is dispatched with its own detail.
+  addEventListener<Type extends keyof SyncEvents>(
+    type: Type,
+    listener: (event: SyncEvents[Type]) => void,
+    options?: SyncListenerOptions,
+  ): void {
+    this.#events.addEventListener(type, listener as Listener, options);
+  }
+
+  removeEventListener<Type extends keyof SyncEvents>(type: Type, listener: (event: SyncEvents[Type]) => void): void {
+    this.#events.removeEventListener(type, listener as Listener);
   }
 
   #each(make: (direction: SyncDirection) => SyncDirectionStatus): Directions {
@@ -244,17 +260,8 @@ class DatabaseSync extends EventTarget implements Sync {
   }
 
   #dispatch<Type extends keyof SyncEvents>(type: Type, detail: SyncEvents[Type]['detail']): void {
-    this.dispatchEvent(new DetailEvent(type, detail));
-  }
-}
-
-/** `CustomEvent` is not in the types of every platform. */
-class DetailEvent extends Event {
-  readonly detail: unknown;
-
-  constructor(type: string, detail: unknown) {
-    super(type);
-    this.detail = detail;
+    // `CustomEvent` is not in the types of every platform.
+    this.#events.dispatchEvent(Object.assign(new Event(type), { detail }));
   }
 }
 
