@@ -119,7 +119,8 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
   }, 300_000);
 
   afterEach(async ({ task }) => {
-    if (task.result?.state === 'fail') for (const { messages } of browsers) console.info(messages.slice(-20).join('\n'));
+    if (task.result?.state === 'fail')
+      for (const { messages } of browsers) console.info(messages.slice(-20).join('\n'));
   });
 
   afterAll(async () => {
@@ -147,11 +148,15 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
 
   async function leave(device: Device): Promise<void> {
     await device.click('wipe');
-    await expect.poll(() => device.tab.evaluate("document.querySelector('#login')?.hidden").catch(String), soon).toBe(false);
+    await expect
+      .poll(() => device.tab.evaluate("document.querySelector('#login')?.hidden").catch(String), soon)
+      .toBe(false);
     await device.tab.close();
   }
 
-  test('notes are copied, conflicts resolved, refusals shown, and logging out ends it', { timeout: 300_000 }, async () => {
+  test('notes are copied, conflicts resolved, refusals shown, and logging out ends it', {
+    timeout: 300_000,
+  }, async () => {
     const [phone, laptop, origin] = await openDevices();
     await phone.logIn('ana', 'orange');
     await phone.refuses('Name or password is incorrect.');

@@ -29,7 +29,7 @@ export interface ReplicationRequest {
   readonly doc_ids?: readonly string[];
   readonly filter?: string;
   readonly query_params?: Readonly<Record<string, string>>;
-  readonly selector?: Selector<unknown>;
+  readonly selector?: Selector<Record<string, unknown>>;
   /** Whether design documents are copied. Default: true. */
   readonly design_docs?: boolean;
   readonly retry_refused?: boolean;

@@ -93,7 +93,8 @@ describe('a replication within one service', () => {
   test('reports how much is pending, down to zero', async () => {
     await fill('from', 25);
     const pending: (number | undefined)[] = [];
-    const observer = { progress: (now: RunStats) => void pending.push(now.pending), refused() {}, idle() {} };
+    const progress = (now: RunStats) => void pending.push(now.pending);
+    const observer = { progress, refused() {}, listed() {}, idle() {} };
     // Between two looks at it much time has passed, so that all is told.
     let passed = 0;
     const clock = { now: () => 0, monotonic: () => ++passed * 1_000 };

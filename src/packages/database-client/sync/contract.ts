@@ -21,7 +21,7 @@ export type SyncAuth =
 /** Which documents are copied: at most one of `doc_ids`, `filter` and `selector`. Default: all. */
 export interface SyncSelection {
   readonly doc_ids?: readonly string[];
-  readonly selector?: Selector<unknown>;
+  readonly selector?: Selector<Record<string, unknown>>;
   /** A filter function of the source, `design/name`. */
   readonly filter?: string;
   /** The parameters of the filter. */

@@ -1,5 +1,4 @@
 /** The documents of `_replicator` that request a sync: one for each direction, whose id follows from the database, the URL and the direction. */
-import type { ReplicationDocument } from '../../interface/replication.ts';
 import type { SessionAnswer } from '../../interface/server.ts';
 import type { Database } from '../contract.ts';
 import type { Ask } from '../requests.ts';
@@ -116,8 +115,8 @@ function selectionOf({ doc_ids, selector, filter, query_params, design_docs = fa
   );
 }
 
-function requestsSame(current: ReplicationDocument & Members, members: Members): boolean {
-  const { _replication_state: state } = current;
+function requestsSame(current: Members, members: Members): boolean {
+  const state = current['_replication_state'];
   if (state === 'completed' || state === 'error') return false;
   const written = Object.entries(current).filter(([name]) => name !== 'owner' && !name.startsWith('_'));
   return isSame(Object.fromEntries(written), members);

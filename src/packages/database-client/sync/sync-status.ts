@@ -1,13 +1,6 @@
 /** What the local service says of a replication, as the status of one direction, and the events between one status and the next. Pure. */
-import type { RefusedDocument, ReplicationDocument, ReplicationDocumentEntry } from '../../interface/replication.ts';
-import type {
-  SyncDirection,
-  SyncDirectionStatus,
-  SyncError,
-  SyncProgress,
-  SyncState,
-  SyncStatus,
-} from './contract.ts';
+import type { RefusedDocument, ReplicationDocumentEntry } from '../../interface/replication.ts';
+import type { SyncDirection, SyncDirectionStatus, SyncError, SyncProgress, SyncState, SyncStatus } from './contract.ts';
 
 /** What is needed of an entry of `_scheduler/docs`. Newer services may have other states. */
 export type Entry = Pick<ReplicationDocumentEntry, 'id' | 'info'> & { readonly state: string };
@@ -69,11 +62,15 @@ export function statusOf({ state: listed, info, id }: Entry, hasProgress: boolea
 }
 
 /** Returns what a document says of its replication, for users who may not read the list. */
-export function entryOf(document: ReplicationDocument): Entry {
-  const { _replication_state: written, _replication_state_reason: reason, _replication_id: id = null } = document;
+export function entryOf(document: Figures): Entry {
+  const textIn = (name: string) => (typeof document[name] === 'string' ? document[name] : undefined);
+  const { _replication_stats: stats } = document;
+  const written = textIn('_replication_state');
+  const reason = textIn('_replication_state_reason');
   const [, waitsFor = ''] = /^(offline|unauthorized):/.exec(reason ?? '') ?? [];
   const state = written === 'triggered' ? 'running' : (written ?? (waitsFor === 'offline' ? 'paused' : waitsFor));
-  return { id, state, info: { ...document._replication_stats, ...(reason !== undefined && { error: reason }) } };
+  const info = { ...Object(stats), ...(reason !== undefined && { error: reason }) };
+  return { id: textIn('_replication_id') ?? null, state, info };
 }
 
 export function overall(directions: Partial<Record<SyncDirection, SyncDirectionStatus>>): SyncStatus {

@@ -87,7 +87,11 @@ class DatabaseSync implements Sync {
   readonly #caughtUp = new Set<SyncDirection>();
   #status: SyncStatus;
 
-  constructor({ fetch, address }: Pick<Database<object>, 'fetch' | 'address'>, url: string | URL, options: SyncOptions) {
+  constructor(
+    { fetch, address }: Pick<Database<object>, 'fetch' | 'address'>,
+    url: string | URL,
+    options: SyncOptions,
+  ) {
     const root = address.replace(/\/+$/, '');
     const slash = root.lastIndexOf('/');
     const base = root.slice(0, slash);

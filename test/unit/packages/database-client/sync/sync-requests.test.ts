@@ -1,5 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { database, SetteeError, type Sync, type SyncOptions, sync } from '../../../../../src/packages/database-client/index.ts';
+import {
+  database,
+  SetteeError,
+  type Sync,
+  type SyncOptions,
+  sync,
+} from '../../../../../src/packages/database-client/index.ts';
 import { type Asked, closing, FakeService, recordEvents } from './support.ts';
 
 const PUSH = 'sync:push:notes:https://app.example/db/notes';

@@ -2,7 +2,13 @@
 import { describe, expect, test } from 'vitest';
 import { createFetch } from '../../../../../src/http/fetch-adapter.ts';
 import type { Fetch } from '../../../../../src/packages/database-client/contract.ts';
-import { type Database, database, type Sync, type SyncOptions, sync } from '../../../../../src/packages/database-client/index.ts';
+import {
+  type Database,
+  database,
+  type Sync,
+  type SyncOptions,
+  sync,
+} from '../../../../../src/packages/database-client/index.ts';
 import { patient } from '../../../../support/patience.ts';
 import { Service, useServices } from '../../../replication/documents/support.ts';
 import { closing, recordEvents, until } from './support.ts';
@@ -68,7 +74,10 @@ test('copies both ways, with each change, and says so', async () => {
   const both = world.sync();
   const events = recordEvents(both);
   const isDone = (count: number) =>
-    until(both, ({ state, push, pull }) => state === 'paused' && [push, pull].every((one) => one?.docs_written === count));
+    until(
+      both,
+      ({ state, push, pull }) => state === 'paused' && [push, pull].every((one) => one?.docs_written === count),
+    );
   expect(await isDone(1)).toEqual({ state: 'paused', push: copiedOne, pull: copiedOne });
   expect(await world.notes.get('there')).toMatchObject({ text: 'server' });
   expect(await world.server.must('GET /notes/here')).toMatchObject({ text: 'device' });
@@ -147,7 +156,9 @@ test('no longer names a document that was corrected', async () => {
   const { push } = await until(both, ({ push }) => push?.refused_count === 1);
   expect(push).toMatchObject({ refused: [{ id: 'other' }] });
   await world.notes.update('other', () => ({ text: 'full' }));
-  expect(await until(both, ({ state }) => state === 'paused')).toMatchObject({ push: { refused_count: 0, refused: [] } });
+  expect(await until(both, ({ state }) => state === 'paused')).toMatchObject({
+    push: { refused_count: 0, refused: [] },
+  });
 });
 
 describe('while the server', () => {
@@ -173,7 +184,8 @@ describe('while the server', () => {
 
   test('does not accept the credentials, it says so', async () => {
     const world = await World.open();
-    World.fault = () => new Response('{"error":"unauthorized","reason":"Name or password is incorrect."}', { status: 401 });
+    World.fault = () =>
+      new Response('{"error":"unauthorized","reason":"Name or password is incorrect."}', { status: 401 });
     const both = world.sync();
     const { push } = await until(both, ({ state }) => state === 'unauthorized');
     expect(push?.last_error).toMatchObject({ error: 'unauthorized' });

@@ -38,7 +38,14 @@ test.each([
 
 describe('the status of a direction', () => {
   test('has the figures of its replication', () => {
-    const info = { docs_read: 3, docs_written: 2, doc_write_failures: 1, changes_pending: 0, refused_count: 1, refused };
+    const info = {
+      docs_read: 3,
+      docs_written: 2,
+      doc_write_failures: 1,
+      changes_pending: 0,
+      refused_count: 1,
+      refused,
+    };
     expect(statusOf({ id: 'x+continuous', state: 'running', info }, false)).toEqual({
       state: 'denied',
       docs_read: 3,
