@@ -63,16 +63,16 @@ export class ReplicationStats {
     this.refuse(isDesignId(refused.id) && OF_RIGHTS.has(refused.error) ? withRemedy(refused) : refused);
   }
 
-  /** The source lists the document with these leaves. */
-  listed(id: string, revs: readonly string[]): void {
-    this.#observer.listed(id, revs);
-  }
-
   /** `end`: the end that has the outage. `outage`: undefined when it is over. */
   setOutage(end: 'source' | 'target', outage: PeerOutage | undefined): void {
     if (outage === undefined) this.#troubles.delete(end);
     else this.#troubles.set(end, outage);
     this.changed();
+  }
+
+  /** The source lists the document with these leaves. */
+  listed(id: string, revs: readonly string[]): void {
+    this.#observer.listed(id, revs);
   }
 
   get(): RunStats {

@@ -21,15 +21,24 @@ const BY_ATTENTION: readonly SyncState[] = [
 /** Codes of failures that a person has to remedy by logging in, or by asking for rights. */
 const OF_RIGHTS: ReadonlySet<string> = new Set(['unauthorized', 'forbidden']);
 
-const NO_FIGURES = { docs_read: 0, docs_written: 0, doc_write_failures: 0, refused_count: 0, refused: [] };
+/** Written in full: an app that does not use it keeps nothing of it. */
+export const PENDING: SyncDirectionStatus = {
+  state: 'pending',
+  docs_read: 0,
+  docs_written: 0,
+  doc_write_failures: 0,
+  refused_count: 0,
+  refused: [],
+};
 
-export const PENDING: SyncDirectionStatus = { state: 'pending', ...NO_FIGURES };
-export const STOPPED: SyncDirectionStatus = { state: 'stopped', ...NO_FIGURES };
+export function stoppedStatus(): SyncDirectionStatus {
+  return { ...PENDING, state: 'stopped' };
+}
 
 /** The status if the replications could not be requested. */
 export function failedStatus(error: SyncError, nextAttempt: string | undefined): SyncDirectionStatus {
   const state = OF_RIGHTS.has(error.error) ? 'unauthorized' : 'error';
-  return { state, ...NO_FIGURES, last_error: error, ...(nextAttempt && { next_attempt: nextAttempt }) };
+  return { ...PENDING, state, last_error: error, ...(nextAttempt && { next_attempt: nextAttempt }) };
 }
 
 /**

@@ -34,8 +34,8 @@ import {
   isUnderWay,
   overall,
   PENDING,
-  STOPPED,
   statusOf,
+  stoppedStatus,
 } from './sync-status.ts';
 
 /** Between two attempts to request the replications while the local service is not available: the first pause, and the longest. */
@@ -131,7 +131,7 @@ class DatabaseSync implements Sync {
     for (const direction of this.#directions) {
       await removeDocument(this.#replicator, documentId(this.#ends, direction));
     }
-    this.#show(this.#each(() => STOPPED));
+    this.#show(this.#each(stoppedStatus));
   }
 
   close(): void {
@@ -218,7 +218,7 @@ class DatabaseSync implements Sync {
   async #read(direction: SyncDirection): Promise<SyncDirectionStatus> {
     try {
       const entry = await this.#readEntry(documentId(this.#ends, direction));
-      if (entry === undefined) return STOPPED;
+      if (entry === undefined) return stoppedStatus();
       const status = statusOf(entry, !this.#caughtUp.has(direction));
       if (!isUnderWay(status.state)) this.#caughtUp.add(direction);
       return status;

@@ -6,8 +6,8 @@ import {
   failedStatus,
   overall,
   PENDING,
-  STOPPED,
   statusOf,
+  stoppedStatus,
 } from '../../../../../src/packages/database-client/sync/sync-status.ts';
 
 const refused = [{ id: 'a', rev: '1-a', error: 'forbidden', reason: 'no' }];
@@ -112,7 +112,7 @@ test('the state of a sync is that of the direction that needs attention', () => 
   expect(overall({ push: paused, pull: paused })).toEqual({ state: 'paused', push: paused, pull: paused });
   expect(overall({ push: paused, pull: offline }).state).toBe('offline');
   expect(overall({ push: { ...PENDING, state: 'active' }, pull: paused }).state).toBe('active');
-  expect(overall({ pull: STOPPED }).state).toBe('stopped');
+  expect(overall({ pull: stoppedStatus() }).state).toBe('stopped');
   expect(overall({ pull: { ...PENDING, state: 'unauthorized' }, push: offline }).state).toBe('unauthorized');
 });
 
@@ -127,7 +127,7 @@ describe('the events of a direction', () => {
     expect(eventsBetween(active, { ...denied, docs_written: 2 })).toEqual(['change', 'paused']);
     expect(eventsBetween({ ...active, docs_written: 2 }, { ...active, docs_written: 0 })).toEqual([]);
     expect(eventsBetween(active, PENDING)).toEqual([]);
-    expect(eventsBetween(active, STOPPED)).toEqual([]);
+    expect(eventsBetween(active, stoppedStatus())).toEqual([]);
   });
 
   test('name each other failure', () => {
