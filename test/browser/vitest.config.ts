@@ -28,6 +28,7 @@ const notInWebKit = [
     ...['replication'],
   ].map(inAdmin),
   ...['notes', 'visitor'].map(ofDemo),
+  'test/browser/sync-guide.test.ts',
 ];
 const excludedFrom: Readonly<Record<string, readonly string[]>> = {
   chromium: [],
@@ -44,6 +45,7 @@ const long = [
   'precache',
   'bodies',
   'first-app',
+  'sync-guide',
 ];
 
 function inAdmin(name: string): string {
