@@ -138,7 +138,7 @@ function serverRoutes({ accounts, replicator, administration }: DeferredParts): 
   ]);
 }
 
-function databaseRoutes({ views, find }: DeferredParts): Table<DatabaseHandler> {
+function databaseRoutes({ views, find, administration }: DeferredParts): Table<DatabaseHandler> {
   return new Map<string, Resource<DatabaseHandler>>([
     [
       '',
@@ -156,6 +156,13 @@ function databaseRoutes({ views, find }: DeferredParts): Table<DatabaseHandler> 
       resource('PUT,GET', { GET: member(getRevsLimit, undefined, 'own'), PUT: databaseAdmin(putRevsLimit) }),
     ],
     ['_purge', resource('POST', { POST: databaseAdmin(postPurge) })],
+    [
+      '_time_seq',
+      resource('GET,DELETE', {
+        GET: member(deferred(administration, 'getTimeSeq')),
+        DELETE: databaseAdmin(deferred(administration, 'deleteTimeSeq')),
+      }),
+    ],
     ['_ensure_full_commit', resource('POST', { POST: member(postEnsureFullCommit, undefined, 'own') })],
     ['_compact', resource('POST', { POST: databaseAdmin(postCompact) })],
     ['_compact/*', resource('POST', { POST: databaseAdmin(deferred(views, 'postCompactViews')) })],

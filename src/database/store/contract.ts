@@ -43,6 +43,12 @@ export interface Database {
   /** The security object's JSON text, `{}` if none was set. */
   readonly security: string;
   setSecurity(json: string, right?: CommitRight): Promise<void>;
+  /** When changes were made, oldest first: what checkpoints have noted (docs/http/changes.md#times). */
+  readonly timeMarks: readonly TimeMark[];
+  /** Returns the highest sequence number of which it is known that it was assigned by that time, in seconds since the epoch; 0 if none is. */
+  seqAt(seconds: number): number;
+  /** Forgets `timeMarks`. Resolves when the file holds a mark of this moment in their place. */
+  resetTimes(): Promise<void>;
   readonly revsLimit: number;
   setRevsLimit(limit: number, right?: CommitRight): Promise<void>;
   readonly purgeSeq: number;
@@ -102,6 +108,12 @@ export interface DatabaseInfo {
   /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
   readonly instanceStartTime: string;
   readonly diskFormatVersion: number;
+}
+
+/** All changes up to `seq` were made by that time, in seconds since the epoch, by this machine's clock. */
+export interface TimeMark {
+  readonly seconds: number;
+  readonly seq: number;
 }
 
 export interface DatabaseOrigin {

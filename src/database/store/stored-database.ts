@@ -18,6 +18,7 @@ import type {
   LocalDocument,
   LocalWriteOptions,
   PurgeOutcome,
+  TimeMark,
   VerifyReport,
   WriteOptions,
   WriteOutcome,
@@ -26,6 +27,7 @@ import { DatabaseReader } from './reading/database-reader.ts';
 import type { StateSnapshot } from './reading/snapshot.ts';
 import { type DatabaseOptions, defaultSettings } from './settings.ts';
 import type { OpenedFile } from './state/opened-file.ts';
+import { seqAt } from './state/time-marks.ts';
 import { Upkeep } from './upkeep/upkeep.ts';
 import { DatabaseWriter } from './writing/database-writer.ts';
 import { BarrierJob } from './writing/jobs.ts';
@@ -173,6 +175,19 @@ export class StoredDatabase implements Database {
 
   setSecurity(json: string, right?: CommitRight): Promise<void> {
     return this.#writer.setSecurity(json, right);
+  }
+
+  get timeMarks(): readonly TimeMark[] {
+    return this.#reader.timeMarks;
+  }
+
+  seqAt(seconds: number): number {
+    return seqAt(this.timeMarks, seconds);
+  }
+
+  async resetTimes(): Promise<void> {
+    this.#mustBeOpen();
+    await this.#upkeep.resetTimes();
   }
 
   get revsLimit(): number {

@@ -2,6 +2,7 @@
 
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Feed } from '../../database/changes/contract.ts';
+import type { Database } from '../../database/store/contract.ts';
 import { readText, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
@@ -31,19 +32,27 @@ export function changesHandlers(filters: DeferredFilters): Readonly<Record<'get'
 async function answerChanges(context: Context, name: string, body: string, deferred: DeferredFilters): Promise<Answer> {
   const parameters = readChangeParameters(context);
   const { allLeaves } = parameters;
-  const { filter, reader } = await withSnapshot(context, name, (snapshot, database) =>
+  const { filter, reader, since } = await withSnapshot(context, name, (snapshot, database) =>
     whenReady(openChangeFilter({ context, database, snapshot, body, allLeaves }, parameters, deferred), (opened) => ({
       filter: opened,
       reader: readerTag(context, database),
+      since: sinceOf(context, parameters, database),
     })),
   );
-  const feed = await context.services.feeds.open(name, { ...parameters.options, filter });
+  const feed = await context.services.feeds.open(name, { ...parameters.options, since, filter });
   try {
     return await answerFeed(context, feed, parameters, reader);
   } catch (error) {
     feed.close();
     throw error;
   }
+}
+
+/** Returns where the feed begins: for a time, with the first change of which it is not known that it is older. */
+function sinceOf({ services }: Context, { options, sinceTime }: ChangeParameters, database: Database): number | 'now' {
+  if (sinceTime === undefined) return options.since;
+  // What is noted in the present second has the time of its end.
+  return sinceTime > Math.ceil(services.clock.now() / 1_000) ? 'now' : database.seqAt(sinceTime);
 }
 
 /** `reader`: see `readerTag`. */

@@ -11,7 +11,10 @@ export interface ChangeParameters {
   readonly feed: FeedKind;
   /** Whether the response may have a tag. An unknown `feed` is answered as `normal`, but without a tag. */
   readonly isTagged: boolean;
+  /** `since` has no meaning if there is a `sinceTime`. */
   readonly options: Omit<FeedOptions, 'filter'>;
+  /** Changes since that time, in seconds since the epoch; undefined if the request names a sequence number. */
+  readonly sinceTime: number | undefined;
   readonly allLeaves: boolean;
   readonly includeDocs: boolean;
   readonly conflicts: boolean;
@@ -42,11 +45,13 @@ export function readChangeParameters(context: Context): ChangeParameters {
   const named = given.get('feed') ?? 'normal';
   const feed = KINDS.find((kind) => kind === named) ?? 'normal';
   const { heartbeatMs, timeoutMs } = readFeedTimes(context, (name) => given.get(name));
+  const { since, sinceTime } = readSince(context, given, feed);
   return {
     feed,
+    sinceTime,
     isTagged: named === 'normal' && context.method === 'GET',
     options: {
-      since: readSince(context, given, feed),
+      since,
       descending: flag('descending'),
       limit: readLimit(given.get('limit')),
       lasts: LASTS[feed],
@@ -81,11 +86,23 @@ export function lastEventId(context: Context, feed: string): string | undefined 
   return feed === 'eventsource' ? context.header('last-event-id') : undefined;
 }
 
-function readSince(context: Context, given: ReadonlyMap<string, string>, feed: FeedKind): number | 'now' {
+interface Since {
+  readonly since: number | 'now';
+  readonly sinceTime: number | undefined;
+}
+
+/** A time in UTC, as in the family. Programs also write fractions of seconds. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/;
+const SINCE_FORMS = 'a sequence number, now, or a time such as 2026-11-29T07:00:00Z';
+
+function readSince(context: Context, given: ReadonlyMap<string, string>, feed: FeedKind): Since {
   const text = lastEventId(context, feed) ?? given.get('since') ?? given.get('last-event-id') ?? '0';
-  if (text === 'now') return 'now';
+  if (text === 'now') return { since: 'now', sinceTime: undefined };
   // Clients that keep sequences as arbitrary JSON values send them in quotes.
-  return readInteger('since', text.replace(/^"(.*)"$/, '$1'), 'a sequence number, or now');
+  const plain = text.replace(/^"(.*)"$/, '$1');
+  const ms = TIME.test(plain) ? Date.parse(plain) : Number.NaN;
+  if (!Number.isNaN(ms)) return { since: 0, sinceTime: Math.floor(ms / 1_000) };
+  return { since: readInteger('since', plain, SINCE_FORMS), sinceTime: undefined };
 }
 
 function readLimit(text: string | undefined): number {

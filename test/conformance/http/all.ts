@@ -41,6 +41,7 @@ import changesParameters from './changes/parameters.ts';
 import changesPosts from './changes/posts.ts';
 import changesRows from './changes/rows.ts';
 import changesTags from './changes/tags.ts';
+import changesTimes from './changes/times.ts';
 import clock from './clock.ts';
 import compact from './compact.ts';
 import config from './config.ts';
@@ -189,6 +190,7 @@ export const suites: readonly Suite[] = [
   changesPosts,
   changesRows,
   changesTags,
+  changesTimes,
   clock,
   compact,
   config,

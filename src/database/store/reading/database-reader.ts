@@ -3,12 +3,13 @@ import type { PageFile } from '../../../storage/page-store.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { DocId } from '../../documents/contract.ts';
 import type { BodyReader } from '../bodies/body-reader.ts';
-import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument } from '../contract.ts';
+import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument, TimeMark } from '../contract.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/locals.ts';
 import { liveBytes, type State } from '../state/state.ts';
+import { decodeMarks } from '../state/time-marks.ts';
 import { RecordDecoder } from './record-decoder.ts';
 import { StateSnapshot } from './snapshot.ts';
 
@@ -51,6 +52,10 @@ export class DatabaseReader {
 
   get purgeSeq(): number {
     return this.#source.state.current.purgeSeq;
+  }
+
+  get timeMarks(): readonly TimeMark[] {
+    return decodeMarks(this.#source.head.current.times);
   }
 
   snapshot(): StateSnapshot {

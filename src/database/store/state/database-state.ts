@@ -119,6 +119,11 @@ export class DatabaseState {
     this.#journalRecords++;
   }
 
+  /** Lets the database count as changed, so that a checkpoint writes its head. */
+  touch(): void {
+    this.#journalRecords++;
+  }
+
   /** Returns everything that the file's trees do not have. */
   capture(): Capture {
     const capture: Capture = {

@@ -5,7 +5,7 @@ import { addToHead, checkHead } from '../../../storage/paging/checksums.ts';
 
 /**
  * The head of a database file: the roots of the trees, and the counters that belong to them. Only a checkpoint writes it
- * (and the write queue, when the sequence ceiling has to rise). Text, about 500 bytes.
+ * (and the write queue, when the sequence ceiling has to rise). Text, 500 to 1,500 bytes.
  *
  * Format history (`format`):
  * 1 – the first.
@@ -52,6 +52,8 @@ export interface Head {
   readonly clean: boolean;
   /** Microseconds since the epoch. */
   readonly instanceStartTime: string;
+  /** When changes were made (time-marks.ts). Absent in files of releases that did not note it; those keep it as it is. */
+  readonly times?: string;
 }
 
 export function encodeHead(head: Head, crc32: Crc32): string {

@@ -5,6 +5,7 @@ import { gatherSlice, nodeWrites, type PageWrite, type Slice, SliceSize } from '
 import type { Capture } from '../state/database-state.ts';
 import type { Head } from '../state/head.ts';
 import type { OpenedFile } from '../state/opened-file.ts';
+import { decodeMarks, encodeMarks, withMark } from '../state/time-marks.ts';
 import { type CheckpointBounds, CheckpointLoad } from './checkpoint-load.ts';
 import type { Repacker } from './repacker.ts';
 
@@ -63,6 +64,8 @@ export class Checkpointer {
   #waiting: Waiter[] = [];
   /** Callers that wait until there is nothing left to drop. */
   #awaitingDrop: Waiter[] = [];
+  /** Whether the next checkpoint begins the table of times anew. */
+  #forgetsTimes = false;
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before the first of them. */
   #repackBudget: number | undefined;
 
@@ -88,6 +91,13 @@ export class Checkpointer {
     if (!this.isDirty) return Promise.resolve();
     this.#isRequested = true;
     return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  /** Forgets when changes were made. Resolves when a checkpoint has stored that, with a mark of its own moment. */
+  forgetTimes(): Promise<void> {
+    this.#forgetsTimes = true;
+    this.#opened.state.touch();
+    return this.request();
   }
 
   /** Resolves when every free page is dropped that no snapshot needs. */
@@ -214,6 +224,7 @@ export class Checkpointer {
   async #flip({ capture, waiting }: Running, roots: Roots): Promise<void> {
     const { state: captured, journalFrom } = capture;
     const { head, allocator, state } = this.#opened;
+    const forgetsTimes = this.#forgetsTimes;
     const freed = [...capture.emptied, ...head.current.garbage];
     for (const node of capture.replaced) for (const page of pageNumbers(node)) freed.push(page);
     // Detached pages stay, unless the process ends: then the next owner finds them in these lists.
@@ -229,10 +240,12 @@ export class Checkpointer {
       journalFrom,
       garbage: lists.map((page) => page.number),
       pageMark: allocator.next,
+      times: this.#timesWith(captured.updateSeq),
       unstored: state.bodies.unstoredPages.map((page) => allocator.next - page),
     };
     const writePages = lists.length > 0 ? { writePages: lists } : {};
     await head.write(next, { durability: 'relaxed', truncateJournal: journalFrom, reserve: 'upkeep', ...writePages });
+    if (forgetsTimes) this.#forgetsTimes = false;
     this.#storedVersion = captured.version;
     this.#running = undefined;
     this.#freeList.add(captured.version, freed);
@@ -240,6 +253,13 @@ export class Checkpointer {
     for (const { resolve } of waiting) resolve();
     // Callers that requested one while this checkpoint ran need no other one if nothing was committed meanwhile.
     if (!this.isDirty) for (const { resolve } of this.#waiting.splice(0)) resolve();
+  }
+
+  /** Returns the head's table of times with this moment: the changes up to `seq` were made before it. */
+  #timesWith(seq: number): string {
+    const seconds = Math.ceil(this.#clock.now() / 1_000);
+    const known = this.#forgetsTimes ? [] : decodeMarks(this.#opened.head.current.times);
+    return encodeMarks(withMark(known, { seconds, seq }));
   }
 
   async #dropPages(): Promise<void> {

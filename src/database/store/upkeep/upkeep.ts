@@ -186,6 +186,13 @@ export class Upkeep implements BackgroundWork {
     await stored;
   }
 
+  /** Forgets when changes were made; what happens from now on is noted again. */
+  async resetTimes(): Promise<void> {
+    const stored = this.#checkpointer.forgetTimes();
+    this.#options.wake();
+    await stored;
+  }
+
   get isCompacting(): boolean {
     return this.#compactor.isRunning;
   }

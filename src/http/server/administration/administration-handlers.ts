@@ -10,6 +10,7 @@ import { answerNode, getMembership } from './node-requests.ts';
 import { getPage } from './pages.ts';
 import { postRestart } from './restart.ts';
 import { getStatistics } from './statistics.ts';
+import { deleteTimeSeq, getTimeSeq } from './time-seq.ts';
 
 function config(
   service: AdministrationService,
@@ -32,6 +33,8 @@ export const administrationHandlers = {
   getStatistics,
   postLog,
   postRestart,
+  getTimeSeq,
+  deleteTimeSeq,
 } satisfies PartHandlers<AdministrationService>;
 
 export type AdministrationPart = HandlerPart<AdministrationService, keyof typeof administrationHandlers>;

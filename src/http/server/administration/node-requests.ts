@@ -12,8 +12,8 @@ import { answerPrometheus } from './prometheus.ts';
 import { postRestart } from './restart.ts';
 import { answerNodeStatistics } from './statistics.ts';
 
-const NAME = 'nonode@nohost';
-const NAMES: readonly string[] = ['_local', NAME];
+export const NODE_NAME = 'nonode@nohost';
+const NAMES: readonly string[] = ['_local', NODE_NAME];
 
 export async function answerNode(
   service: AdministrationService,
@@ -34,7 +34,7 @@ export async function answerNode(
   if (what === '_prometheus' && rest.length === 0) return answerPrometheus(context);
   if (what === '_system' && rest.length === 0) return answerSystem(context);
   if (what !== undefined) throw missing();
-  return jsonAnswer(context, 200, JSON.stringify({ name: NAME }));
+  return jsonAnswer(context, 200, JSON.stringify({ name: NODE_NAME }));
 }
 
 /** The rest of what CouchDB 2 and later report here is about their machine: its processes, schedulers and memory. */
@@ -44,7 +44,7 @@ function answerSystem(context: Context): Answer {
 }
 
 export function getMembership(_service: AdministrationService, context: Context): Answer {
-  return jsonAnswer(context, 200, JSON.stringify({ all_nodes: [NAME], cluster_nodes: [NAME] }));
+  return jsonAnswer(context, 200, JSON.stringify({ all_nodes: [NODE_NAME], cluster_nodes: [NODE_NAME] }));
 }
 
 /** Fails with `method_not_allowed`. */

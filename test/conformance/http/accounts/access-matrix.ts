@@ -98,6 +98,8 @@ export const ACCESS_TABLE = `
   GET     /{db}/_security                       - - + + +
   PUT     /{db}/_security                       - - - + +
   POST    /{db}/_temp_view                      - - - + +
+  GET     /{db}/_time_seq                       - - + + +
+  DELETE  /{db}/_time_seq                       - - - + +
   POST    /{db}/_view_cleanup                   - - - + +
   GET     /{db}/doc                             - - + + +
   HEAD    /{db}/doc                             - - + + +

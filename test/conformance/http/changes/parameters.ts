@@ -4,6 +4,9 @@ import { at } from '../../../support/conformance/json.ts';
 import { suite, test } from '../../../support/conformance/suite.ts';
 import { changes, rowText, threeDocuments } from './steps.ts';
 
+const noSince = (text: string): string =>
+  `since is "${text}"; it must be a sequence number, now, or a time such as 2026-11-29T07:00:00Z.`;
+
 const [first, second, third] = [rowText(1, 'b', 'a'), rowText(2, 'a', 'b'), rowText(3, 'c', 'c')];
 
 /** docs/http/changes.md#parameters-of-feeds. */
@@ -93,11 +96,13 @@ export default suite('changes_parameters', [
     assert.deepEqual((await changes(t, 'feed=LONGPOLL&since=3')).text, []);
   }),
 
-  refusal('since=x', 'since is "x"; it must be a sequence number, or now.'),
-  refusal('since=', 'since is ""; it must be a sequence number, or now.'),
-  refusal('since=-1', 'since is "-1"; it must be a sequence number, or now.'),
-  refusal('since=1.5', 'since is "1.5"; it must be a sequence number, or now.'),
-  refusal('since=99999999999999999', 'since is "99999999999999999"; it must be a sequence number, or now.'),
+  sinceRefusal('x'),
+  sinceRefusal('2026-11-29'),
+  sinceRefusal('2026-13-29T07:00:00Z'),
+  sinceRefusal(''),
+  sinceRefusal('-1'),
+  sinceRefusal('1.5'),
+  sinceRefusal('99999999999999999'),
   refusal('limit=x', 'limit is "x"; it must be a whole number.'),
   refusal('limit=-1', 'limit is "-1"; it must be a whole number.'),
   refusal('heartbeat=x', 'heartbeat is "x"; it must be true, false, or a number of milliseconds.'),
@@ -107,7 +112,7 @@ export default suite('changes_parameters', [
   test('an invalid Last-Event-ID is refused', async (t) => {
     const options = { headers: { 'last-event-id': 'x' } };
     const answer = await t.at('GET', '/_changes?feed=eventsource', options);
-    assertError(answer, 400, 'bad_request', 'since is "x"; it must be a sequence number, or now.');
+    assertError(answer, 400, 'bad_request', noSince('x'));
   }),
 
   test('a large list read with a heartbeat has the same rows', async (t) => {
@@ -117,6 +122,10 @@ export default suite('changes_parameters', [
     assert.equal(at(rows[1_999], 'seq'), 2_000);
   }),
 ]);
+
+function sinceRefusal(text: string) {
+  return refusal(`since=${text}`, noSince(text));
+}
 
 function refusal(parameters: string, reason: string) {
   return test(`${parameters} is refused, in any feed`, async (t) => {
