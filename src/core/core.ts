@@ -29,6 +29,7 @@ import type { ReplicatorHost, Standings } from '../replication/contract.ts';
 import type { PageStore } from '../storage/page-store.ts';
 import { createSettingsDocument } from './config/config-storage.ts';
 import { createConfig, SettingsStore } from './config/config-store.ts';
+import { AutoPurges } from './deferred/auto-purges.ts';
 import type { LoadDeferredCode } from './deferred/contract.ts';
 import { buildSoon, deferParts, hashAdmins, type Parts } from './deferred/parts.ts';
 import { Replications } from './deferred/replications.ts';
@@ -149,9 +150,11 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     standings: standingsOf(access, parts),
   });
 
+  const autoPurge = new AutoPurges(parts.code, { registry, config, clock, log });
+
   // Requests.
   const services: Services = {
-    ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, basePath, bytesInFlight },
+    ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
     ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
@@ -167,12 +170,15 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     () => running.isClosing,
     options.gateway,
   );
-  const running: RunningCore = new RunningCore({ handle, config, replications, feeds, registry, parts, storage });
+  const running: RunningCore = new RunningCore({
+    ...{ handle, config, replications, autoPurge, feeds, registry, parts, storage },
+  });
 
   // Work in the background.
   designs.listen((database) => buildSoon(parts, database, common));
   hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();
+  autoPurge.begin();
   return running;
 }
 
@@ -180,6 +186,7 @@ interface CoreServices {
   readonly handle: Handle;
   readonly config: ConfigStore;
   readonly replications: Replications;
+  readonly autoPurge: AutoPurges;
   readonly feeds: DatabaseFeeds;
   readonly registry: Registry;
   readonly parts: Parts;
@@ -213,11 +220,12 @@ class RunningCore implements Core {
   }
 
   async close(): Promise<void> {
-    const { replications, feeds, registry, parts, storage } = this.#services;
+    const { replications, autoPurge, feeds, registry, parts, storage } = this.#services;
     const { code, queryServer, accounts, views } = parts;
     this.isClosing = true;
     await replications.close();
     feeds.end();
+    await autoPurge.close();
     await views.close();
     // Writes that were accepted for later are validated while the databases are closed.
     await registry.close().finally(() => Promise.all([code.close(), queryServer.close(), accounts.close()]));

@@ -157,6 +157,14 @@ function databaseRoutes({ views, find, administration }: DeferredParts): Table<D
     ],
     ['_purge', resource('POST', { POST: databaseAdmin(postPurge) })],
     [
+      '_auto_purge',
+      resource('PUT,GET', {
+        GET: member(deferred(administration, 'getAutoPurge')),
+        PUT: databaseAdmin(deferred(administration, 'putAutoPurge')),
+      }),
+    ],
+    ['_auto_purge/peers', resource('GET', { GET: databaseAdmin(deferred(administration, 'getPurgePeers')) })],
+    [
       '_time_seq',
       resource('GET,DELETE', {
         GET: member(deferred(administration, 'getTimeSeq')),

@@ -79,6 +79,10 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
+    why: 'a purge takes what is old at the time, and GET /{db}/_auto_purge/peers shows what it will go by',
+    names: ['auto_purge/min_batch_size', 'auto_purge/dry_run', 'auto_purge/log_level'],
+  },
+  {
     why: 'compaction and caches need no settings',
     names: [
       ...['compaction_daemon/*', 'compactions/*', 'database_compaction/*', 'view_compaction/*', 'smoosh*', 'ken*'],

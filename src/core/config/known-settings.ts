@@ -124,6 +124,12 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     compression_level: count('8', 9, 0),
     compressible_types: { value: 'text/*, application/javascript, application/json, application/xml' },
   },
+  auto_purge: {
+    deleted_document_ttl: { check: checks.period },
+    peer_ttl: { value: '6_months', check: checks.period },
+    interval: milliseconds('3600000'),
+    max_batch_size: count('1000', 10_000),
+  },
   query_server_config: {
     reduce_limit: { value: 'true', check: choice('true', 'false', 'log') },
     memory_bytes: { value: '1073741824', check: checks.sandboxMemory },

@@ -11,6 +11,7 @@ import {
 } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import { logLevel } from '../../base/system/log.ts';
+import { periodSetting } from '../../base/system/periods.ts';
 import { sampleWindows } from '../../base/system/statistics.ts';
 import { requiredClaims } from '../../base/system/token-claims.ts';
 
@@ -46,6 +47,9 @@ export function whole({ least = 0, most, mayBeEmpty = false, mayBeUnlimited = fa
 export function choice(...choices: readonly string[]): Check {
   return (config, section, key) => choiceSetting(config, section, key, choices);
 }
+
+/** A period of time. It may be empty, which means the same as unset. */
+export const period: Check = periodSetting;
 
 /** A text that fits a pattern; `words` complete "it must be …". */
 export function text(pattern: RegExp, words: string): Check {

@@ -13,6 +13,7 @@ const FAMILY_SECTIONS: Readonly<Record<string, string>> = {
   couch_httpd_auth: 'svc_httpd_auth',
   couch_httpd_oauth: 'svc_httpd_oauth',
   couchdb: 'svc',
+  couch_auto_purge_plugin: 'auto_purge',
 };
 
 /** The family's keys that differ from ours, after the section as named here. */

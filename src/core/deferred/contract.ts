@@ -14,6 +14,8 @@ import type { ActiveTasks } from '../../base/system/active-tasks.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import type { Counters } from '../../base/system/counters.ts';
 import type { LogTail } from '../../base/system/log-buffer.ts';
+import type { planOf, purgeOnce } from '../../database/purging/auto-purge.ts';
+import type { defaultTtl } from '../../database/purging/purge-rules.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { DesignPart } from '../../http/queries/design/design-handlers.ts';
 import type { DesignService } from '../../http/queries/design/design-service.ts';
@@ -49,8 +51,16 @@ export interface DeferredCode {
   replicator(options: ReplicatorOptions): OwnedReplicatorPart;
   /** Checks writes to the `_replicator` database. It needs no database, so writes can be checked while databases are closed. */
   replicationDocumentGuard(options: DocumentSecretsOptions): ReplicationDocumentGuard;
+  /** What automatic purges do. */
+  readonly purges: PurgeCode;
   /** Requests that control the service: configuration and the like. */
   administration(options: AdministrationOptions): AdministrationPart;
+}
+
+export interface PurgeCode {
+  readonly defaultTtl: typeof defaultTtl;
+  readonly purge: typeof purgeOnce;
+  readonly plan: typeof planOf;
 }
 
 export interface AdministrationOptions {

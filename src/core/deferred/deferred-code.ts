@@ -7,6 +7,8 @@ import { iterationLimits } from '../../accounts/settings.ts';
 import { integerSetting, positiveSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore } from '../../base/system/contract.ts';
 import { networkOf } from '../../base/system/network-of.ts';
+import { planOf, purgeOnce } from '../../database/purging/auto-purge.ts';
+import { defaultTtl } from '../../database/purging/purge-rules.ts';
 import { designHandlers } from '../../http/queries/design/design-handlers.ts';
 import { functionFilters } from '../../http/queries/design/filter-functions.ts';
 import { findHandlers } from '../../http/queries/find/find-handlers.ts';
@@ -58,6 +60,7 @@ export function createDeferredCode(createSandbox: (options: QueryServerOptions) 
       return { service, handlers: findHandlers, ...selectorFilters(service) };
     },
     administration: createAdministrationPart,
+    purges: { defaultTtl, purge: purgeOnce, plan: planOf },
     replicator: createReplicatorPart,
     replicationDocumentGuard: (options) => new StoredDocumentGuard(new DocumentSecrets(options)),
   };

@@ -45,7 +45,7 @@ export interface Database {
   setSecurity(json: string, right?: CommitRight): Promise<void>;
   /** When changes were made, oldest first: what checkpoints have noted (docs/http/changes.md#times). */
   readonly timeMarks: readonly TimeMark[];
-  /** Returns the highest sequence number of which it is known that it was assigned by that time, in seconds since the epoch; 0 if none is. */
+  /** Returns the highest sequence number that is known to have been assigned by that time (seconds since the epoch); 0 if none is. */
   seqAt(seconds: number): number;
   /** Forgets `timeMarks`. Resolves when the file holds a mark of this moment in their place. */
   resetTimes(): Promise<void>;
@@ -55,6 +55,14 @@ export interface Database {
   /** Removes leaf revisions for good. Skips unknown ones. Waits for a compaction; fails with `purge_during_compaction` if that takes long. */
   purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome>;
 
+  /** The object of `_auto_purge` as JSON text, `{}` if none was set (docs/http/databases.md#automatic-purge). */
+  readonly autoPurge: string;
+  setAutoPurge(json: string, right?: CommitRight): Promise<void>;
+  /** Like `purge`, of all leaves of those documents that are deleted and whose latest change is not after `untilSeq`; doesn't wait. */
+  purgeTombstones(ids: readonly DocId[], untilSeq: number): Promise<PurgeOutcome>;
+  /** A text that automatic purges keep with the database; undefined if they kept none. */
+  purgeNotes(): MaybePromise<string | undefined>;
+  setPurgeNotes(text: string): Promise<void>;
   /** Begins to store the bytes of an attachment. */
   upload(): Promise<AttachmentUpload>;
 

@@ -200,8 +200,34 @@ export class StoredDatabase implements Database {
 
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
     if (this.compactRunning) await this.#upkeep.whenCompacted(PURGE_WAIT_MS);
-    if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
+    this.#mustNotCompact();
     return this.#writer.purge(revisions, right);
+  }
+
+  async purgeTombstones(ids: readonly DocId[], untilSeq: number): Promise<PurgeOutcome> {
+    this.#mustNotCompact();
+    return this.#writer.purgeTombstones(ids, untilSeq);
+  }
+
+  #mustNotCompact(): void {
+    if (this.compactRunning) throw new DatabaseError('purge_during_compaction', 'purge_during_compaction');
+  }
+
+  get autoPurge(): string {
+    return this.#opened.settings.autoPurge;
+  }
+
+  setAutoPurge(json: string, right?: CommitRight): Promise<void> {
+    return this.#writer.setAutoPurge(json, right);
+  }
+
+  purgeNotes(): MaybePromise<string | undefined> {
+    this.#mustBeOpen();
+    return this.#reader.purgeNotes();
+  }
+
+  setPurgeNotes(text: string): Promise<void> {
+    return this.#writer.setPurgeNotes(text);
   }
 
   async flush(): Promise<string> {

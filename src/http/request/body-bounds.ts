@@ -27,6 +27,8 @@ export const CREDENTIALS: BodyBound = {
 };
 /** One value, or a few. */
 export const FEW_VALUES: BodyBound = { bytes: 65_536, remedy: 'Send a shorter value.' };
+/** Ids of a thousand `_local` documents, and a period. */
+export const AUTO_PURGE: BodyBound = { bytes: 262_144, remedy: 'Ignore fewer peers.' };
 /** A log entry has at most 65,536 characters, and JSON may escape each of them in six. */
 export const LOG_ENTRY: BodyBound = { bytes: 524_288, remedy: 'Send a shorter message.' };
 /** Names of databases. */

@@ -14,6 +14,7 @@ import type { ConfigStore, Gzip, Log, Metric } from '../../base/system/contract.
 import type { Statistics } from '../../base/system/statistics.ts';
 import type { Uuids } from '../../base/system/uuids.ts';
 import type { Feeds } from '../../database/changes/contract.ts';
+import type { AutoPurge } from '../../database/purging/contract.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { jsonType } from './accept.ts';
@@ -30,6 +31,7 @@ export interface Services {
   readonly access: Access;
   readonly registry: Registry;
   readonly feeds: Feeds;
+  readonly autoPurge: AutoPurge;
   readonly config: ConfigStore;
   readonly log: Log;
   readonly clock: Clock;

@@ -58,10 +58,18 @@ export function withoutDetails(history: readonly HistoryEntry[]): readonly Histo
   return history.slice(0, 1).map(({ refused: _, ...entry }) => entry);
 }
 
-/** Returns the document's members as JSON text. */
-export function recordText(history: readonly HistoryEntry[], alone: OneSidedCheckpoint | undefined): string {
+/**
+ * Returns the document's members as JSON text. `side`: the end that stores it, an addition of our own: the source can tell by it whose number the
+ * sequence is (docs/http/databases.md#peers-of-a-database).
+ */
+export function recordText(
+  history: readonly HistoryEntry[],
+  alone: OneSidedCheckpoint | undefined,
+  side: keyof Ends<unknown>,
+): string {
   const [newest] = history;
   return JSON.stringify({
+    side,
     session_id: newest?.session_id,
     source_last_seq: newest?.recorded_seq,
     replication_id_version: ID_VERSION,

@@ -61,13 +61,26 @@ export class Checkpoints {
     if (target?.rev !== undefined) this.#known.set('target', target.rev);
     const isNew = source?.rev === undefined && target?.rev === undefined;
     const found = isNew && formerId !== undefined ? await this.#read(formerId) : { source, target };
-    return commonCheckpoint({ source: readRecord(found.source), target: readRecord(found.target) }, infos);
+    const records = { source: readRecord(found.source), target: readRecord(found.target) };
+    // One that the source never took says so itself.
+    if (found.source === undefined && records.target?.alone === undefined && records.target !== undefined)
+      this.#noteForgotten();
+    return commonCheckpoint(records, infos);
   }
 
   async #read(id: string) {
     const { peers } = this.#options;
     const [source, target] = await Promise.all([peers.source.readCheckpoint(id), peers.target.readCheckpoint(id)]);
     return { source, target };
+  }
+
+  /** The source may have purged documents whose deletion the target has not seen (docs/http/databases.md#peers-of-a-database). */
+  #noteForgotten(): void {
+    const { peers, log } = this.#options;
+    const { source, target } = peers;
+    log.info(
+      `replication: ${source.name} no longer has the checkpoint of this replication, which begins again; documents that were deleted and purged there meanwhile stay in ${target.name}`,
+    );
   }
 
   /** Makes both ends durable. Fails with `EndChanged`. */
@@ -122,7 +135,7 @@ export class Checkpoints {
     const peer = peers[side];
     const known = this.#known.get(side);
     try {
-      const rev = await this.#writeRecord(peer, history, alone, known);
+      const rev = await this.#writeRecord(side, history, alone);
       // It lacks a checkpoint that it had, and so perhaps the documents before it.
       if (rev === undefined) throw new EndChanged(peer.name);
       this.#known.set(side, rev);
@@ -139,18 +152,18 @@ export class Checkpoints {
 
   /** Content from peers and databases must not keep it from being written: if an end can't store it, it gets less. */
   async #writeRecord(
-    peer: Peer,
+    side: Side,
     history: readonly HistoryEntry[],
     alone: OneSidedCheckpoint | undefined,
-    known: string | undefined,
   ): Promise<string | undefined> {
-    const { id, log } = this.#options;
+    const { id, log, peers } = this.#options;
+    const [peer, known] = [peers[side], this.#known.get(side)];
     try {
-      return await peer.writeCheckpoint(id, recordText(history, alone), known);
+      return await peer.writeCheckpoint(id, recordText(history, alone, side), known);
     } catch (failure) {
       if (!isOfContent(failure)) throw failure;
       log.info(`replication: ${failure.reason}; the checkpoint is written without details`);
-      return peer.writeCheckpoint(id, recordText(withoutDetails(history), alone), known);
+      return peer.writeCheckpoint(id, recordText(withoutDetails(history), alone, side), known);
     }
   }
 

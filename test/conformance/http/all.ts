@@ -25,6 +25,7 @@ import attachmentViews from './attachment-views.ts';
 import attachments from './attachments.ts';
 import attachmentsInDocuments from './attachments-in-documents.ts';
 import attachmentsMultipart from './attachments-multipart.ts';
+import autoPurge from './auto-purge.ts';
 import basics from './basics.ts';
 import batchSave from './batch-save.ts';
 import bulkDocs from './bulk-docs.ts';
@@ -174,6 +175,7 @@ export const suites: readonly Suite[] = [
   attachmentViews,
   attachmentsInDocuments,
   attachmentsMultipart,
+  autoPurge,
   basics,
   batchSave,
   bulkDocs,

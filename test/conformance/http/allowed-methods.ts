@@ -16,6 +16,8 @@ const below = [
   { path: '/_ensure_full_commit', methods: 'POST', wrong: ['GET', 'PUT'] },
   { path: '/_compact', methods: 'POST', wrong: ['GET', 'PUT', 'DELETE'] },
   { path: '/_security', methods: 'PUT,GET', wrong: ['POST', 'DELETE'] },
+  { path: '/_auto_purge', methods: 'PUT,GET', wrong: ['POST', 'DELETE'] },
+  { path: '/_auto_purge/peers', methods: 'GET', wrong: ['POST', 'PUT'] },
   { path: '/_time_seq', methods: 'GET,DELETE', wrong: ['POST', 'PUT'] },
   { path: '/_revs_limit', methods: 'PUT,GET', wrong: ['POST', 'DELETE'] },
 ];

@@ -160,6 +160,9 @@ function fakeDatabase(watch: Watch): Database {
       compactRunning: false,
       diskSize: 1,
       dataSize: 1,
+      contentSize: 1,
+      oldSize: 0,
+      deletedSize: 0,
       instanceStartTime: '1',
       diskFormatVersion: 2,
     }),
@@ -181,6 +184,14 @@ function fakeDatabase(watch: Watch): Database {
     setRevsLimit: unused,
     purgeSeq: 0,
     purge: unused,
+    timeMarks: [],
+    seqAt: () => 0,
+    resetTimes: unused,
+    autoPurge: '{}',
+    setAutoPurge: unused,
+    purgeTombstones: unused,
+    purgeNotes: () => undefined,
+    setPurgeNotes: unused,
     flush: async () => {
       watch.flushes++;
       return '1';

@@ -100,6 +100,7 @@ export function services(settings: Settings = {}, changes: Partial<Services> = {
       onEvent: () => () => {},
       close: unused,
     },
+    autoPurge: { changed: unused, plan: unused },
     feeds: { open: unused, watch: noFeed, openDatabases: noFeed },
     config,
     log: silentLog,

@@ -7,7 +7,7 @@ import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument, Time
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
-import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE } from '../state/locals.ts';
+import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE, PURGE_NOTES_KEY } from '../state/locals.ts';
 import { liveBytes, type State } from '../state/state.ts';
 import { decodeMarks } from '../state/time-marks.ts';
 import { RecordDecoder } from './record-decoder.ts';
@@ -74,6 +74,14 @@ export class DatabaseReader {
     const snapshot = this.snapshot();
     return withEnd(
       () => snapshot.local(id),
+      () => snapshot.release(),
+    );
+  }
+
+  purgeNotes(): MaybePromise<string | undefined> {
+    const snapshot = this.snapshot();
+    return withEnd(
+      () => snapshot.setting(PURGE_NOTES_KEY),
       () => snapshot.release(),
     );
   }

@@ -24,7 +24,7 @@ import type {
 import { bytesOfLength, decodeAttachment } from '../state/attachments-tree.ts';
 import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeChange } from '../state/entry.ts';
-import { LOCAL_END, LOCAL_START, toLocalDocument } from '../state/locals.ts';
+import { LOCAL_END, LOCAL_START, settingText, toLocalDocument } from '../state/locals.ts';
 import type { State } from '../state/state.ts';
 import { isLiveEntry } from '../state/trees.ts';
 import { type RecordDecoder, StoredRow } from './record-decoder.ts';
@@ -291,6 +291,14 @@ export class StateSnapshot implements Snapshot {
   local(id: DocId): MaybePromise<LocalDocument | undefined> {
     const value = this.#read((state) => state.locals.get(id));
     return whenReady(value, (text) => (text === undefined ? undefined : toLocalDocument(id, text)));
+  }
+
+  /** Returns the text that the file keeps under that key of its own. */
+  setting(key: string): MaybePromise<string | undefined> {
+    return whenReady(
+      this.#read((state) => state.locals.get(key)),
+      settingText,
+    );
   }
 
   async *locals(range: RowRange): AsyncGenerator<readonly LocalDocument[]> {

@@ -30,6 +30,9 @@ export function toLocalDocument(id: DocId, value: string): LocalDocument {
 
 export const SECURITY_KEY = 'security';
 export const REVS_LIMIT_KEY = 'revs_limit';
+export const AUTO_PURGE_KEY = 'auto_purge';
+/** What automatic purges have found out about the database's peers. */
+export const PURGE_NOTES_KEY = 'purge_notes';
 export const DEFAULT_REVS_LIMIT = 1_000;
 
 /** Returns the stored form of a setting. */
@@ -48,11 +51,14 @@ export class StoredSettings {
   security = '{}';
   /** The number of revisions of a path that are kept. */
   revsLimit = DEFAULT_REVS_LIMIT;
+  /** The JSON text of `_auto_purge`. */
+  autoPurge = '{}';
 
   /** Reads the settings of a state. */
   async load({ locals }: State): Promise<void> {
     // Together: their neighbour in the tree may be a local document of megabytes.
-    const [revsLimit, security] = await locals.getMany([REVS_LIMIT_KEY, SECURITY_KEY]);
+    const [autoPurge, revsLimit, security] = await locals.getMany([AUTO_PURGE_KEY, REVS_LIMIT_KEY, SECURITY_KEY]);
+    this.autoPurge = settingText(autoPurge) ?? '{}';
     this.security = settingText(security) ?? '{}';
     const limit = settingText(revsLimit);
     if (limit !== undefined) this.revsLimit = Number(limit);

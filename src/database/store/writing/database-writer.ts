@@ -16,9 +16,18 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../contract.ts';
-import { LINEAGE_KEY, REVS_LIMIT_KEY, SECURITY_KEY, type StoredSettings, settingValue } from '../state/locals.ts';
+import {
+  AUTO_PURGE_KEY,
+  LINEAGE_KEY,
+  PURGE_NOTES_KEY,
+  REVS_LIMIT_KEY,
+  SECURITY_KEY,
+  type StoredSettings,
+  settingValue,
+} from '../state/locals.ts';
 import { DelayedWrites } from './delayed-writes.ts';
-import { BarrierJob, DocumentsJob, type Job, LocalJob, PurgeJob, SettingJob } from './jobs.ts';
+import { BarrierJob, DocumentsJob, type Job, LocalJob, SettingJob } from './jobs.ts';
+import { PurgeJob, TombstonesJob } from './purge-jobs.ts';
 import type { WriteQueue } from './write-queue.ts';
 
 interface DatabaseWriterOptions {
@@ -171,6 +180,18 @@ export class DatabaseWriter {
     await this.#submit(new SettingJob(REVS_LIMIT_KEY, settingValue(String(limit)), { onStored, right }));
   }
 
+  async setAutoPurge(json: string, right?: CommitRight): Promise<void> {
+    const onStored = () => {
+      this.#options.settings.autoPurge = json;
+    };
+    await this.#submit(new SettingJob(AUTO_PURGE_KEY, settingValue(json), { onStored, right }));
+  }
+
+  /** Nothing is lost if a power cut takes it back. */
+  async setPurgeNotes(text: string): Promise<void> {
+    await this.#submit(new SettingJob(PURGE_NOTES_KEY, settingValue(text), { durability: 'relaxed' }));
+  }
+
   /** Keeps the lineage. No need to wait for the medium: nothing survives a loss without what was committed before it. */
   async setLineage(lineage: string): Promise<void> {
     await this.#submit(new SettingJob(LINEAGE_KEY, lineage, { durability: 'relaxed' }));
@@ -179,6 +200,12 @@ export class DatabaseWriter {
   async purge(revisions: ReadonlyMap<DocId, readonly RevId[]>, right?: CommitRight): Promise<PurgeOutcome> {
     const outcome = await this.#submit(new PurgeJob(revisions, right));
     this.#options.guard?.designsChanged();
+    return outcome;
+  }
+
+  async purgeTombstones(ids: readonly DocId[], untilSeq: number): Promise<PurgeOutcome> {
+    const outcome = await this.#submit(new TombstonesJob(ids, untilSeq));
+    if (ids.some(isDesignId)) this.#options.guard?.designsChanged();
     return outcome;
   }
 

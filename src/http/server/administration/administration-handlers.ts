@@ -2,6 +2,7 @@
 import type { Answer, Context } from '../../request/context.ts';
 import type { HandlerPart, PartHandlers } from '../../request/handlers.ts';
 import type { AdministrationService } from './administration-service.ts';
+import { getAutoPurge, getPurgePeers, putAutoPurge } from './auto-purge.ts';
 import { getClusterSetup, postClusterSetup } from './cluster-setup.ts';
 import { answerConfig } from './config-requests.ts';
 import { getIcon } from './icon.ts';
@@ -33,6 +34,9 @@ export const administrationHandlers = {
   getStatistics,
   postLog,
   postRestart,
+  getAutoPurge,
+  putAutoPurge,
+  getPurgePeers,
   getTimeSeq,
   deleteTimeSeq,
 } satisfies PartHandlers<AdministrationService>;

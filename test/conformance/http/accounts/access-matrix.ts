@@ -68,6 +68,9 @@ export const ACCESS_TABLE = `
   GET     /{db}/_all_docs                       - - + + +
   POST    /{db}/_all_docs                       - - + + +
   POST    /{db}/_all_docs/queries               - - + + +
+  GET     /{db}/_auto_purge                     - - + + +
+  PUT     /{db}/_auto_purge                     - - - + +
+  GET     /{db}/_auto_purge/peers               - - - + +
   POST    /{db}/_bulk_docs                      - - + + +
   POST    /{db}/_bulk_get                       - - + + +
   GET     /{db}/_changes                        - - + + +
