@@ -113,6 +113,11 @@ export interface DatabaseInfo {
   readonly compactRunning: boolean;
   readonly diskSize: number;
   readonly dataSize: number;
+  /** Bytes of bodies and attachments: of leaf revisions, and of replaced ones. */
+  readonly contentSize: number;
+  readonly oldSize: number;
+  /** Approximate bytes of `dataSize` that tombstones take. */
+  readonly deletedSize: number;
   /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
   readonly instanceStartTime: string;
   readonly diskFormatVersion: number;

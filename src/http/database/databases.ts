@@ -65,7 +65,9 @@ export async function deleteDatabase(context: Context, database: string): Promis
 }
 
 /** The information object with the names of the HTTP interface. */
-export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | number | boolean>> {
+export function shownInfo(info: DatabaseInfo): Readonly<Record<string, unknown>> {
+  const { diskSize, dataSize, contentSize, oldSize, deletedSize } = info;
+  const [live, old, deleted] = [dataSize - deletedSize, oldSize, deletedSize];
   return {
     db_name: info.name,
     doc_count: info.docCount,
@@ -73,8 +75,9 @@ export function shownInfo(info: DatabaseInfo): Readonly<Record<string, string | 
     update_seq: info.updateSeq,
     purge_seq: info.purgeSeq,
     compact_running: info.compactRunning,
-    disk_size: info.diskSize,
-    data_size: info.dataSize,
+    disk_size: diskSize,
+    data_size: dataSize,
+    sizes: { file: diskSize, external: contentSize, active: dataSize, live, old, deleted },
     instance_start_time: info.instanceStartTime,
     disk_format_version: info.diskFormatVersion,
     committed_update_seq: info.committedUpdateSeq,

@@ -25,10 +25,21 @@ export interface DatabaseInformation {
   readonly disk_size: number;
   /** Bytes. */
   readonly data_size: number;
+  readonly sizes: DatabaseSizes;
   /** Microseconds since the epoch. */
   readonly instance_start_time: string;
   readonly disk_format_version: number;
   readonly committed_update_seq: number;
+}
+
+/** Bytes (docs/http/databases.md#sizes-of-a-database). */
+export interface DatabaseSizes {
+  readonly file: number;
+  readonly external: number;
+  readonly active: number;
+  readonly live: number;
+  readonly old: number;
+  readonly deleted: number;
 }
 
 /** An entry of `_dbs_info` (docs/http/server.md#information-on-many-databases). */

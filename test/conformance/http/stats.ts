@@ -145,7 +145,7 @@ export default suite('stats', [
     const names = [...answer.text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
     assert.equal(new Set(names).size, names.length);
     for (const line of answer.text.trimEnd().split('\n')) {
-      assert.match(line, /^(# (HELP|TYPE) \S+ .+|\w+(\{\w+="[^"]*"\})? [\d.e+-]+)$/);
+      assert.match(line, /^(# (HELP|TYPE) \S+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.e+-]+)$/);
     }
   }),
 ]);

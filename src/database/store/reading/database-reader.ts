@@ -8,7 +8,7 @@ import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE, PURGE_NOTES_KEY } from '../state/locals.ts';
-import { liveBytes, type State } from '../state/state.ts';
+import { heldBytes, type State } from '../state/state.ts';
 import { decodeMarks } from '../state/time-marks.ts';
 import { RecordDecoder } from './record-decoder.ts';
 import { StateSnapshot } from './snapshot.ts';
@@ -89,6 +89,7 @@ export class DatabaseReader {
   async info(): Promise<Omit<DatabaseInfo, 'compactRunning'>> {
     const { file } = this.#source;
     const state = this.#source.state.current;
+    const held = heldBytes(state);
     return {
       name: this.#name,
       uuid: this.uuid,
@@ -98,7 +99,10 @@ export class DatabaseReader {
       committedUpdateSeq: state.updateSeq,
       purgeSeq: state.purgeSeq,
       diskSize: await file.size(),
-      dataSize: liveBytes(state),
+      dataSize: held.live,
+      contentSize: held.content,
+      oldSize: held.old,
+      deletedSize: held.deleted,
       instanceStartTime: this.instanceStartTime,
       diskFormatVersion: DISK_FORMAT_VERSION,
     };

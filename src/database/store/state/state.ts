@@ -48,10 +48,33 @@ export function openState(head: Head, { file, cache, leafBytes }: TreeSettings):
   };
 }
 
-/** Returns the bytes of what the database holds: trees, and bodies and attachments of leaf revisions. */
-export function liveBytes({ byId, bySeq, locals, space, attachments }: State): number {
-  const trees = byId.bytes + bySeq.bytes + locals.bytes + space.bytes + attachments.bytes;
-  return trees + (space.reduction()?.live ?? 0) + (attachments.reduction()?.live ?? 0);
+/** Bytes of what a database holds. */
+export interface HeldBytes {
+  /** Trees, and bodies and attachments of leaf revisions. */
+  readonly live: number;
+  /** Those bodies and attachments alone. */
+  readonly content: number;
+  /** Bodies and attachments of replaced revisions, which are not removed yet. */
+  readonly old: number;
+  /** The share of the trees that entries of deleted documents take, by their number. Most have no body. */
+  readonly deleted: number;
+}
+
+export function heldBytes(state: State): HeldBytes {
+  const { byId, bySeq, locals, space, attachments, docCount, docDelCount } = state;
+  const [bodies, files] = [space.reduction(), attachments.reduction()];
+  const content = (bodies?.live ?? 0) + (files?.live ?? 0);
+  const entries = byId.bytes + bySeq.bytes;
+  return {
+    live: entries + locals.bytes + space.bytes + attachments.bytes + content,
+    content,
+    old: (bodies?.total ?? 0) + (files?.bytes ?? 0) - content,
+    deleted: Math.round((entries * docDelCount) / Math.max(1, docCount + docDelCount)),
+  };
+}
+
+export function liveBytes(state: State): number {
+  return heldBytes(state).live;
 }
 
 /** Returns the bytes of tree nodes that are only in memory. */

@@ -2,6 +2,7 @@
 import type { Metric } from '../../../base/system/contract.ts';
 import type { Statistic } from '../../../base/system/counters.ts';
 import { VERSION } from '../../../base/system/version.ts';
+import type { Registry } from '../../../database/registry/contract.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import { MUST_REVALIDATE } from '../../response/responses.ts';
 import { descriptionOf } from './statistics.ts';
@@ -33,8 +34,33 @@ export async function answerPrometheus({ services }: Context): Promise<Answer> {
     lines: [`svc_info{version="${VERSION}"} 1`],
   };
   const storage = ((await services.storageMetrics?.()) ?? []).map(linesOf);
-  const text = [info, ...metrics.values(), ...storage].map(textOf).join('');
+  const bytes: MetricLines = {
+    name: 'svc_database_bytes',
+    type: 'gauge',
+    help: 'bytes of the files of open databases by what they are for',
+    lines: await databaseBytes(services.registry),
+  };
+  const text = [info, ...metrics.values(), ...(bytes.lines.length > 0 ? [bytes] : []), ...storage].map(textOf).join('');
   return { status: 200, headers: { 'content-type': TYPE, 'cache-control': MUST_REVALIDATE }, body: text };
+}
+
+/** Opens no database: those that no one uses don't grow. */
+async function databaseBytes(registry: Registry): Promise<string[]> {
+  const lines: string[] = [];
+  for (const name of registry.names()) {
+    const found = await registry
+      .peek(name)
+      ?.info()
+      .catch(() => undefined);
+    // It was just closed.
+    if (found === undefined) continue;
+    const { diskSize, dataSize, oldSize: old, deletedSize: deleted } = found;
+    const kinds = { live: dataSize - deleted, deleted, old, free: Math.max(0, diskSize - dataSize - old) };
+    for (const [kind, bytes] of Object.entries(kinds)) {
+      lines.push(`svc_database_bytes{database="${name}",kind="${kind}"} ${bytes}`);
+    }
+  }
+  return lines;
 }
 
 function linesOf({ name: own, type, help, value, count = 0 }: Metric): MetricLines {
