@@ -286,8 +286,9 @@ class ChangesFeed implements Feed {
     }
     const { ids } = this.#options.filter;
     if (ids !== undefined && areFew(ids, await snapshot.changeCount(since))) {
-      this.#reading = { updateSeq, rest: NOTHING };
-      return changesOf(ids, snapshot, { since, descending });
+      const found = changesOf(ids, snapshot, { since, descending, updateSeq });
+      this.#reading = { updateSeq, rest: found, timeSlice: new TimeSlice() };
+      return (await found.next()).value ?? undefined;
     }
     const rest = snapshot.changes({ since, descending })[Symbol.asyncIterator]();
     this.#reading = { updateSeq, rest, timeSlice: new TimeSlice() };
