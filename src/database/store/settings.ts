@@ -28,6 +28,7 @@ export const defaultSettings: DatabaseSettings = {
   groupBytes: 4 * 2 ** 20,
   packFrom: 64 * 1024,
   idleMs: 2_000,
+  restMs: 30_000,
   snapshotMaxAgeMs: 60_000,
 };
 

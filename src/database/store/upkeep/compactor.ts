@@ -10,8 +10,18 @@ import type { Checkpointer } from './checkpointer.ts';
 import { isWorthCompacting, type Repacker } from './repacker.ts';
 import { Trimmer } from './trimmer.ts';
 
-/** Files below this size are not worth an automatic compaction. */
-const MIN_COMPACTED_BYTES = 4 * 2 ** 20;
+/** When an automatic compaction is worthwhile: the size of the file in bytes, and its size relative to the live data and to the last compaction. */
+interface Worth {
+  readonly bytes: number;
+  readonly ofLive: number;
+  readonly ofCompacted: number;
+}
+
+/** Just after the last write, when more may come. */
+const IDLE_WORTH: Worth = { bytes: 4 * 2 ** 20, ofLive: 2, ofCompacted: 1.5 };
+/** When nothing was written for long. */
+const RESTED_WORTH: Worth = { bytes: 16 * 2 ** 20, ofLive: 1.25, ofCompacted: 1.15 };
+
 /** Pages that are examined in one turn of the write queue. */
 const PAGES_PER_STEP = 8;
 /** On a full medium, bytes of bodies that are moved before the emptied pages are dropped. */
@@ -65,11 +75,15 @@ export class Compactor {
     return this.#compaction !== undefined;
   }
 
-  /** Whether more than half of the file is garbage. After a compaction, false until the file has grown by half. */
-  async isWorthwhile(): Promise<boolean> {
+  /**
+   * Whether more than half of the file is garbage; in a database that has rested, more than a fifth. After a compaction, false until the file
+   * has grown by half; in a rested one, by some of it.
+   */
+  async isWorthwhile(hasRested: boolean): Promise<boolean> {
     const { file, state } = this.#options.opened;
+    const { bytes, ofLive, ofCompacted } = hasRested ? RESTED_WORTH : IDLE_WORTH;
     const size = await file.size();
-    return size > MIN_COMPACTED_BYTES && size > 2 * liveBytes(state.current) && size > 1.5 * this.#compactedSize;
+    return size > bytes && size > ofLive * liveBytes(state.current) && size > ofCompacted * this.#compactedSize;
   }
 
   /** Compacts the database, or joins the running compaction. */

@@ -9,8 +9,8 @@
  *   captured state in slices, then flips the head and truncates the journal in one commit.
  * - Repacking (`repacker.ts`), before each checkpoint that is due: some of the body pages with the smallest share of live
  *   bytes are emptied, in proportion to what was added since the last checkpoint. Live bodies move to new pages.
- * - A compaction (`compactor.ts`), when it is requested, and when the database is idle and more than half of its file is
- *   garbage: documents are trimmed (`trimmer.ts`), every page that is worth it is emptied, a checkpoint stores that, and the file returns
+ * - A compaction (`compactor.ts`), when it is requested, when the database is idle and more than half of its file is
+ *   garbage, and when no commit came for `restMs` and more than a fifth is: documents are trimmed (`trimmer.ts`), every page that is worth it is emptied, a checkpoint stores that, and the file returns
  *   free space to the medium.
  *
  * Who frees what: a commit or a repacking replaces tree nodes, and a repacking empties body pages. Both are collected by
@@ -21,7 +21,7 @@
  * an interrupted owner left are found when the file is opened (`recovery.ts`), and then join the list.
  */
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
-import type { Clock } from '../../../base/shared/clock.ts';
+import { type Clock, startBackgroundTimer } from '../../../base/shared/clock.ts';
 import { nextTurn } from '../../../base/shared/turn.ts';
 import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
 import type { Log } from '../../../base/system/contract.ts';
@@ -39,6 +39,8 @@ import { Repacker } from './repacker.ts';
 export interface UpkeepSettings extends CheckpointSettings {
   /** Milliseconds without a commit after which a checkpoint is made. */
   readonly idleMs: number;
+  /** Milliseconds without a commit after which a compaction is worth more. */
+  readonly restMs: number;
 }
 
 interface UpkeepOptions {
@@ -64,6 +66,7 @@ export class Upkeep implements BackgroundWork {
   readonly #checkpointer: Checkpointer;
   readonly #compactor: Compactor;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #stopResting: (() => void) | undefined;
   #lastCommit = 0;
   #isWaking = false;
   #isStopped = false;
@@ -146,9 +149,20 @@ export class Upkeep implements BackgroundWork {
   }
 
   async #whenIdle(): Promise<void> {
+    await this.#compactIfWorthwhile(false);
+    this.#stopResting?.();
+    // Most databases have no timer while they are idle.
+    if (this.#isStopped || !(await this.#compactor.isWorthwhile(true).catch(() => false)) || this.#isStopped) return;
+    this.#stopResting = startBackgroundTimer(this.#options.settings.restMs, () => {
+      const hasRested = performance.now() - this.#lastCommit >= this.#options.settings.restMs - 1;
+      if (hasRested && !this.#isStopped) void this.#compactIfWorthwhile(true);
+    });
+  }
+
+  async #compactIfWorthwhile(hasRested: boolean): Promise<void> {
     try {
       await this.checkpoint();
-      if (!this.#isStopped && (await this.#compactor.isWorthwhile())) await this.compact();
+      if (!this.#isStopped && (await this.#compactor.isWorthwhile(hasRested))) await this.compact();
     } catch (error) {
       if (this.#isStopped || isDatabaseError(error, 'storage_full')) return;
       this.#options.log.error(
@@ -241,6 +255,7 @@ export class Upkeep implements BackgroundWork {
   stop(reason: unknown): Promise<void> {
     this.#isStopped = true;
     clearTimeout(this.#timer);
+    this.#stopResting?.();
     return this.#compactor.stop(reason);
   }
 
