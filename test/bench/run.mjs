@@ -17,6 +17,7 @@ import * as allDocs from './scenarios/all-docs.mjs';
 import * as attachments from './scenarios/attachments.mjs';
 import * as bulk from './scenarios/bulk.mjs';
 import * as changes from './scenarios/changes.mjs';
+import * as chunks from './scenarios/chunks.mjs';
 import * as fileSize from './scenarios/file-size.mjs';
 import * as find from './scenarios/find.mjs';
 import * as get from './scenarios/get.mjs';
@@ -46,6 +47,7 @@ const scenarios = [
   replication,
   accounts,
   postgres,
+  chunks,
   million,
   growth,
 ];
