@@ -5,9 +5,10 @@ import type { Config, ConfigStore } from '../base/system/contract.ts';
 const SECTION = 'svc_httpd_auth';
 
 /** The hash function of PBKDF2. `sha` is SHA-1, as stored documents call it. */
-export type Prf = 'sha' | 'sha256' | 'sha512';
+export type Prf = (typeof PRFS)[number];
 
-const PRFS: readonly Prf[] = ['sha', 'sha256', 'sha512'];
+/** All that the family has. */
+const PRFS = ['sha', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
 
 export function asPrf(value: unknown): Prf | undefined {
   return PRFS.find((prf) => prf === value);
@@ -26,12 +27,28 @@ export function hashSettings(config: Config): HashSettings {
   };
 }
 
-/** Returns the permitted iterations of a stored hash: fewer are too weak, more would keep the processor busy. */
-export function iterationLimits(config: Config): { readonly least: number; readonly most: number } {
+export interface IterationLimits {
+  /** Fewer are too weak for hashes that this server makes, and that users write themselves. */
+  readonly least: number;
+  /** More are too slow for those. */
+  readonly most: number;
+  /** More are never computed: passwords are checked up to here. Hashes beyond `most` come from other servers, or from admins. */
+  readonly mostChecked: number;
+}
+
+/** Returns the permitted iterations of hashes. */
+export function iterationLimits(config: Config): IterationLimits {
+  const most = integerSetting(config, SECTION, 'max_iterations') ?? 100_000;
   return {
     least: integerSetting(config, SECTION, 'min_iterations') ?? 100,
-    most: integerSetting(config, SECTION, 'max_iterations') ?? 100_000,
+    most,
+    mostChecked: Math.max(most, integerSetting(config, SECTION, 'max_verified_iterations') ?? 1_000_000),
   };
+}
+
+/** Whether a log-in replaces a hash that is weaker than what this server makes. */
+export function upgradesHashes(config: Config): boolean {
+  return (config.get(SECTION, 'upgrade_hash_on_auth') ?? 'true') === 'true';
 }
 
 /** Names of the handlers that recognise credentials, in the order in which they are called. */

@@ -55,8 +55,7 @@ export class Logins {
 
   /**
    * Returns the account with that name and password: synchronously if the password was verified lately. Fails with `unauthorized` if it is wrong,
-   * with `too_many_requests`, `too_busy`, and with `forbidden` if the stored hash is outside the limits of the settings. `address`: see
-   * `AskingRequest`.
+   * and with `too_many_requests` and `too_busy`. `address`: see `AskingRequest`.
    */
   logIn(name: string, password: string, address: string): MaybePromise<Account> {
     return whenReady(this.#options.admins.settled, () => {
@@ -115,7 +114,7 @@ export function usable(account: Account): Account {
 /**
  * The passwords verified lately, so that a client that sends its own with each request waits for one hash only. The cache holds digests with
  * a salt of this process: an attacker who finds them in a memory dump still has to guess. An entry is valid until the password or account changes,
- * until the settings no longer permit the iterations of its hash, or until `auth_cache_size` other entries were used since. Users count separately
+ * until the settings no longer let its hash be checked, or until `auth_cache_size` other entries were used since. Users count separately
  * from server admins: an admin gets in by the cache while another client guesses from the same address, however many users there are.
  */
 class VerifiedPasswordCache {
@@ -151,6 +150,5 @@ class VerifiedPasswordCache {
 }
 
 function isPermitted(config: ConfigStore, hash: PasswordHash): boolean {
-  const { least, most } = iterationLimits(config);
-  return hash.scheme === 'simple' || (hash.iterations >= least && hash.iterations <= most);
+  return hash.scheme === 'simple' || hash.iterations <= iterationLimits(config).mostChecked;
 }

@@ -1,6 +1,6 @@
 /**
- * The highest iteration count among the hashes of accounts. Every failed log-in takes as many, whatever the name, from the first one on: otherwise
- * the time would reveal accounts whose hashes have other counts than the settings (docs/http/accounts.md#authentication).
+ * The slowest among the hashes of accounts. Every failed log-in takes as long, whatever the name, from the first one on: otherwise
+ * the time would reveal accounts whose hashes have other iterations than the settings (docs/http/accounts.md#authentication).
  */
 
 import { isObject } from '../../base/json/objects.ts';
@@ -13,7 +13,7 @@ import type { Database } from '../../database/store/contract.ts';
 import { USER_PREFIX } from '../contract.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/stored-password.ts';
-import { authenticationDatabase } from '../settings.ts';
+import { asPrf, authenticationDatabase, type HashSettings } from '../settings.ts';
 
 /** With it the next start need not wait until all user documents were read. */
 const NOTE = 'most iterations of ';
@@ -28,27 +28,27 @@ interface StoredIterationsOptions {
 
 export class StoredIterations {
   readonly #options: StoredIterationsOptions;
-  /** The users' database whose count is known, or is being determined. */
+  /** The users' database whose slowest hash is known, or is being determined. */
   #database: string | undefined;
   #search: Promise<void> | undefined;
 
   constructor(options: StoredIterationsOptions) {
     this.#options = options;
-    options.passwords.onMoreIterations((iterations) => this.#keep(iterations));
+    options.passwords.onSlower((slowest) => this.#keep(slowest));
   }
 
-  /** Resolves when `Passwords` knows the count: synchronously after the first time. */
+  /** Resolves when `Passwords` knows it: synchronously after the first time. */
   known(): MaybePromise<void> {
     const { config, passwords } = this.#options;
     for (const text of Object.values(config.section('admins'))) passwords.noteStored(hashOfAdmin(text));
     const database = authenticationDatabase(config);
     if (database === this.#database) return this.#search;
     this.#database = database;
-    const kept = Number(this.#options.databases.notes.get(NOTE + database));
+    const kept = parseNote(this.#options.databases.notes.get(NOTE + database));
     const search = this.#look(database).finally(() => {
       this.#search = undefined;
     });
-    if (Number.isSafeInteger(kept) && kept > 0) passwords.noteIterations(kept);
+    if (kept !== undefined) passwords.noteSlowest(kept);
     else this.#search = search;
     return this.#search;
   }
@@ -57,17 +57,17 @@ export class StoredIterations {
     const { databases, passwords, log } = this.#options;
     try {
       if (databases.has(name)) await databases.use(name, (database) => noteUsers(database, passwords));
-      this.#keep(passwords.mostIterations);
+      this.#keep(passwords.slowest);
     } catch (error) {
       log.error('The documents of users could not be read to find the most iterations of their hashes.', error);
     }
   }
 
-  #keep(iterations: number): void {
+  #keep({ prf, iterations }: HashSettings): void {
     const { databases, log } = this.#options;
     if (this.#database === undefined || !databases.has(this.#database)) return;
     const kept = orElse(
-      () => databases.keepNote(NOTE + this.#database, String(iterations)),
+      () => databases.keepNote(NOTE + this.#database, `${iterations} ${prf}`),
       (error) =>
         log.info(
           `the most iterations of hashes could not be stored; the next start determines them again: ${String(error)}`,
@@ -76,6 +76,13 @@ export class StoredIterations {
     // Both results are handled: this never rejects.
     void kept;
   }
+}
+
+/** Earlier versions stored the number alone. */
+function parseNote(text: string | undefined): HashSettings | undefined {
+  const [, digits, prf = 'sha'] = /^(\d{1,9})(?: (\w+))?$/.exec(text ?? '') ?? [];
+  const known = asPrf(prf);
+  return digits === undefined || known === undefined ? undefined : { prf: known, iterations: Number(digits) };
 }
 
 async function noteUsers(database: Database, passwords: Passwords): Promise<void> {

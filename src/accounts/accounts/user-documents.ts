@@ -4,7 +4,7 @@ import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts
 import type { DocumentWrite } from '../../database/store/contract.ts';
 import { MAX_NAME_LENGTH, USER_PREFIX } from '../contract.ts';
 import { isSalt, PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/stored-password.ts';
-import { asPrf } from '../settings.ts';
+import { asPrf, type IterationLimits } from '../settings.ts';
 
 export interface UserChange {
   readonly id: string;
@@ -18,6 +18,8 @@ export interface Writer {
   readonly name: string | null;
   /** Admin of the server, or of the users' database. */
   readonly isAdmin: boolean;
+  /** Of hashes that a writer other than an admin sends. */
+  readonly iterations: Pick<IterationLimits, 'least' | 'most'>;
 }
 
 /** Fails with `forbidden`, and with `bad_request` for a plain password: one that can be hashed has been replaced by its hash before. */
@@ -31,7 +33,10 @@ export function checkUserChange({ id, before, after }: UserChange, writer: Write
   const name = checkMembers(id, before, after);
   const roles = checkRoles(after);
   checkHash(after);
-  if (!writer.isAdmin) checkRights(name, roles, before, writer);
+  if (!writer.isAdmin) {
+    checkRights(name, roles, before, writer);
+    checkIterations(before, after, writer);
+  }
   if (roles.some((role) => role.startsWith('_'))) {
     throw forbidden('No system roles (starting with underscore) in users db.');
   }
@@ -73,7 +78,22 @@ function checkHash(after: JsonObject): void {
   if (typeof member('derived_key') !== 'string') throw forbidden('derived_key must be a string.');
   if (typeof salt !== 'string') throw forbidden('salt must be a string.');
   const prf = member('pbkdf2_prf');
-  if (prf !== undefined && asPrf(prf) === undefined) throw forbidden('pbkdf2_prf must be sha, sha256 or sha512.');
+  if (prf !== undefined && asPrf(prf) === undefined) {
+    throw forbidden('pbkdf2_prf must be sha, sha224, sha256, sha384 or sha512.');
+  }
+}
+
+/**
+ * Admins, and replications with their rights, bring accounts of other servers, with the iterations that those have. Other writers could send weak hashes, or
+ * slow ones to keep the server busy. A hash that stays as it was is theirs to keep.
+ */
+function checkIterations(before: JsonObject | undefined, after: JsonObject, { iterations: { least, most } }: Writer): void {
+  if (ownMember(after, 'password_scheme') !== 'pbkdf2') return;
+  const isSame = (name: string) => before !== undefined && ownMember(before, name) === ownMember(after, name);
+  if (PASSWORD_MEMBERS.every(isSame)) return;
+  const iterations = Number(ownMember(after, 'iterations'));
+  if (iterations < least) throw forbidden('Iteration count is too low for this server');
+  if (iterations > most) throw forbidden('Iteration count is too high for this server');
 }
 
 function checkRights(name: string, roles: readonly string[], before: JsonObject | undefined, writer: Writer): void {

@@ -57,7 +57,7 @@ export class UserGuard {
   ): Promise<PreparedWrites> {
     const timeSlice = new TimeSlice();
     const share = sharing();
-    const writer = writerOf(database, user);
+    const writer = this.#writerOf(database, user);
     const refused = new Map<DocumentWrite, DatabaseError>();
     const read: (DocumentWrite | PlainPassword)[] = [];
     for (const write of writes) {
@@ -100,7 +100,7 @@ export class UserGuard {
     writes: readonly DocumentWrite[],
     { newEdits, allOrNothing = false, user = ADMIN_PARTY }: WriteOptions,
   ): Promise<readonly Refusal[]> {
-    const writer = writerOf(database, user);
+    const writer = this.#writerOf(database, user);
     const mayConflict = newEdits && !allOrNothing;
     const snapshot = database.snapshot();
     try {
@@ -130,6 +130,11 @@ export class UserGuard {
       snapshot.release();
     }
   }
+
+  #writerOf({ security }: Database, user: RequestUser): Writer {
+    const isAdmin = isDatabaseAdmin(user, parseSecurity(security));
+    return { name: user.name, isAdmin, iterations: this.#passwords.limits };
+  }
 }
 
 /** Returns a function that gives equal refusals of one request the same error: a million of them, with a stack each, fill the memory. */
@@ -158,10 +163,6 @@ async function newAccounts(database: Database, writes: readonly DocumentWrite[])
   } finally {
     snapshot.release();
   }
-}
-
-function writerOf({ security }: Database, user: RequestUser): Writer {
-  return { name: user.name, isAdmin: isDatabaseAdmin(user, parseSecurity(security)) };
 }
 
 /** Whether the writer is logged in, is not an admin, and has no right to that document, whether or not it exists. */

@@ -73,9 +73,10 @@ svc_httpd_auth/auth_cache_size | 50 | now | | Users whose verified password the 
 svc_httpd_auth/authentication_db | _users | now | | The database with the users.
 svc_httpd_auth/authentication_redirect | /_utils/session.html | now | | Where browsers are sent that request a page without permission.
 svc_httpd_auth/iterations | 10000 | now | | PBKDF2 iterations for hashing passwords.
-svc_httpd_auth/max_iterations | 100000 | now | | Users whose password was hashed with more iterations can't log in.
-svc_httpd_auth/min_iterations | 100 | now | | Users whose password was hashed with fewer iterations can't log in.
-svc_httpd_auth/pbkdf2_prf | sha | now | sha, sha256, sha512 | Hash function for passwords. All servers of the family accept sha.
+svc_httpd_auth/max_iterations | 100000 | now | | Most iterations of hashes that users write themselves.
+svc_httpd_auth/max_verified_iterations | 1000000 | now | | Users whose password was hashed with more iterations can't log in.
+svc_httpd_auth/min_iterations | 100 | now | | Fewest iterations of hashes that users write themselves. Hashes with fewer are replaced at the next log-in.
+svc_httpd_auth/pbkdf2_prf | sha | now | sha, sha224, sha256, sha384, sha512 | Hash function for passwords. All servers of the family accept sha.
 svc_httpd_auth/proxy_use_secret | false | now | true, false | Whether proxies that authenticate need a token.
 svc_httpd_auth/public_fields | | now | | Members of user documents that everyone may read if users_db_public is true.
 svc_httpd_auth/require_valid_user | false | now | true, false | Whether everyone has to log in, except for _up, _session and this page.
@@ -83,6 +84,7 @@ svc_httpd_auth/require_valid_user_except_for_up | false | now | true, false | Th
 svc_httpd_auth/same_site | lax | now | lax, strict, none | From whose pages browsers send the session cookie: lax and strict the same site, none all.
 svc_httpd_auth/secret | | now | | Signs sessions and proxy tokens. A change ends all sessions.
 svc_httpd_auth/timeout | 600 | now | | Seconds from its last request to the end of a session.
+svc_httpd_auth/upgrade_hash_on_auth | true | now | true, false | Whether a log-in replaces a hash that is weaker than this server permits for its own.
 svc_httpd_auth/users_db_public | false | now | true, false | Whether everyone may read the public members of user documents.
 svc_httpd_auth/x_auth_roles | X-Auth-Svc-Roles | now | | Header in which an authenticating proxy sends the roles.
 svc_httpd_auth/x_auth_token | X-Auth-Svc-Token | now | | Header in which an authenticating proxy sends the token.

@@ -129,8 +129,8 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'passwords are always hashed by PBKDF2, and outdated hashes are replaced when their users log in',
-    names: [...['svc_httpd_auth/password_scheme', 'svc_httpd_auth/upgrade_hash_on_auth']],
+    why: 'passwords are always hashed by PBKDF2',
+    names: ['svc_httpd_auth/password_scheme'],
   },
   {
     why: 'passwords are not checked against patterns',

@@ -113,17 +113,17 @@ export const sharing: Check = (config, section) => {
 
 const AUTH = 'svc_httpd_auth';
 /** Otherwise a password would take minutes, and block a thread. Users may send hashes of their own, as slow as the settings permit. */
-const MAX_ITERATIONS = 10_000_000;
+export const MAX_ITERATIONS = 10_000_000;
 const iterationCount = whole({ least: 1, most: MAX_ITERATIONS });
 
-/** Each bounds the others: a user whose password was hashed with more or fewer iterations than permitted could not log in. */
+/** Each bounds the others: this server makes only hashes that it would take from users. */
 export const iterations: Check = (config, section, key) => {
   for (const name of ['iterations', 'min_iterations', 'max_iterations']) iterationCount(config, AUTH, name);
   const least = integerSetting(config, AUTH, 'min_iterations') ?? 1;
   const used = integerSetting(config, AUTH, 'iterations') ?? least;
   const most = integerSetting(config, AUTH, 'max_iterations') ?? used;
   if (least <= used && used <= most) return;
-  const words = `such that ${AUTH}/iterations (${used}) is between min_iterations (${least}) and max_iterations (${most}): otherwise users whose passwords are hashed from now on could not log in`;
+  const words = `such that ${AUTH}/iterations (${used}) is between min_iterations (${least}) and max_iterations (${most})`;
   throw refusal(config, section, key, words);
 };
 

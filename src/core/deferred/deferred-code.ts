@@ -134,9 +134,9 @@ function whyUnusable(config: Config, text: string): string | undefined {
   const hash = hashOfAdmin(text);
   if (hash === undefined) return isHashedAdmin(text) ? 'the text begins like a hash, but is not one' : undefined;
   if (hash.scheme === 'simple') return undefined;
-  const { least, most } = iterationLimits(config);
-  if (hash.iterations >= least && hash.iterations <= most) return undefined;
-  return `the password was hashed with ${hash.iterations} iterations, and svc_httpd_auth permits ${least} (min_iterations) to ${most} (max_iterations)`;
+  const { mostChecked } = iterationLimits(config);
+  if (hash.iterations <= mostChecked) return undefined;
+  return `the password was hashed with ${hash.iterations} iterations, and passwords are checked up to ${mostChecked} (svc_httpd_auth/max_verified_iterations, or max_iterations if that is more)`;
 }
 
 /** For requests and peers' responses, if the setting is unset. */

@@ -150,10 +150,11 @@ describe('a password that was correct recently', () => {
   });
 
   test('is checked again if the settings no longer permit its hash', async () => {
-    await core.config.set('svc_httpd_auth', 'iterations', '11', { persist: false });
-    await core.config.set('svc_httpd_auth', 'min_iterations', '11', { persist: false });
-    expect((await asks(ROOT)).status).toBe(403);
-    await core.config.set('svc_httpd_auth', 'min_iterations', '10', { persist: false });
+    await core.config.set('svc_httpd_auth', 'iterations', '9', { persist: false });
+    await core.config.set('svc_httpd_auth', 'max_iterations', '9', { persist: false });
+    await core.config.set('svc_httpd_auth', 'max_verified_iterations', '9', { persist: false });
+    expect((await asks(ROOT)).status).toBe(401);
+    await core.config.set('svc_httpd_auth', 'max_verified_iterations', '10', { persist: false });
     expect((await asks(ROOT)).status).toBe(200);
   });
 });

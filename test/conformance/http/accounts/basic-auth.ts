@@ -7,6 +7,10 @@ import { suite, test } from '../../../support/conformance/suite.ts';
 const needs = ['settings'] as const;
 const WRONG = 'Name or password is incorrect.';
 
+const JAN_KEY = 'e579375db0e0c6a6fc79cd9e36a36859f71575c3';
+const MONA_KEY = 'b1badbe7bb8f8c052ae346ed22361f1c65365fa16e2fe1221e2e8e1b200bf20b';
+const SUE_KEY = '6d379d43d32c77bb22bd108e210e68ebcac89a15004a3afabbac6770';
+
 /** Names and passwords with each request (docs/http/accounts.md#authentication). */
 export default suite('accounts_basic_auth', [
   test('while there is no admin, every client is an admin', async (t) => {
@@ -226,25 +230,83 @@ export default suite('accounts_basic_auth', [
   ),
 
   test(
-    'a log-in is refused if the hash has too few or too many iterations',
+    'accounts of other servers log in, whatever the hash function and the iterations',
     async (given) => {
       const t = await withUsers(given, [], {
         svc_httpd_auth: { iterations: '100', min_iterations: '100', max_iterations: '1000' },
       });
-      // openssl kdf -keylen 20 -kdfopt digest:SHA1 -kdfopt pass:weak -kdfopt salt:s -kdfopt iter:10 PBKDF2
-      const key = 'c6cf76deb9102c4c1729fa7a846ce5ebf919cdcf';
-      const short = { password_scheme: 'pbkdf2', derived_key: key, salt: 's', iterations: 10 };
-      const weak = { type: 'user', name: 'weak', roles: [], ...short };
-      assert.equal((await t.request('PUT', userPath('weak'), { headers: ROOT, json: weak })).status, 201);
-      const low = await t.request('GET', '/', { headers: basic('weak', 'weak') });
-      assertError(low, 403, 'forbidden', 'Iteration count is too low for this server');
-      assertError(await t.request('GET', '/', { headers: basic('weak', 'x') }), 401, 'unauthorized', WRONG);
-      const hash = { password_scheme: 'pbkdf2', derived_key: '0'.repeat(40), salt: 's', iterations: 1001 };
-      const json = { type: 'user', name: 'strong', roles: [], ...hash };
-      assert.equal((await t.request('PUT', userPath('strong'), { headers: ROOT, json })).status, 201);
-      const high = await t.request('GET', '/', { headers: basic('strong', 'x') });
+      const salt = '5a7cb9185b067e50824cd1a858656021';
+      const accounts: readonly (readonly [name: string, password: string, hash: object])[] = [
+        // From the documentation of CouchDB 1.x to 3.3.
+        ['jan', 'apple', { iterations: 10, derived_key: JAN_KEY, salt: '1112283cf988a34f124200a050d308a1' }],
+        // As CouchDB 3.4 hashes.
+        ['mona', 'correct horse', { pbkdf2_prf: 'sha256', iterations: 600_000, derived_key: MONA_KEY, salt }],
+        // openssl kdf -keylen 28 -kdfopt digest:SHA224 -kdfopt 'pass:correct horse' -kdfopt salt:… -kdfopt iter:1000 PBKDF2
+        ['sue', 'correct horse', { pbkdf2_prf: 'sha224', iterations: 1_000, derived_key: SUE_KEY, salt }],
+      ];
+      const docs = accounts.map(([name, , hash]) => {
+        const id = `org.couchdb.user:${name}`;
+        const members = { _id: id, _rev: '1-e0ebfb84005b920488fc7a8cc5470cc0', name, type: 'user', roles: [name] };
+        return { ...members, password_scheme: 'pbkdf2', ...hash };
+      });
+      const json = { new_edits: false, docs };
+      assertJson(await t.request('POST', '/_users/_bulk_docs', { headers: ROOT, json }), 201, []);
+      for (const [name, password] of accounts) {
+        assertError(await t.request('GET', '/', { headers: basic(name, 'wrong') }), 401, 'unauthorized', WRONG);
+        const entered = await t.request('POST', '/_session', { json: { name, password } });
+        assertJson(entered, 200, { ok: true, name, roles: [name] });
+      }
+      // Only the hash that is too weak was replaced, and the password stays the same.
+      const kept = (name: string) => t.request('GET', userPath(name), { headers: ROOT });
+      assert.equal(at((await kept('jan')).json, 'iterations'), 100);
+      assert.equal(at((await kept('mona')).json, 'derived_key'), MONA_KEY);
+      assert.deepEqual(await whoIs(t, basic('jan', 'apple')), { name: 'jan', roles: ['jan'] });
+    },
+    { needs },
+  ),
+
+  test(
+    'a hash with more iterations than are checked matches nothing',
+    async (given) => {
+      const t = await withUsers(given, [], {
+        svc_httpd_auth: {
+          ...{ iterations: '5', min_iterations: '1', max_iterations: '9', max_verified_iterations: '9' },
+        },
+      });
+      const hash = { password_scheme: 'pbkdf2', derived_key: JAN_KEY, salt: '1112283cf988a34f124200a050d308a1' };
+      const json = { type: 'user', name: 'jan', roles: [], ...hash, iterations: 10 };
+      assert.equal((await t.request('PUT', userPath('jan'), { headers: ROOT, json })).status, 201);
       // It tells no more than a name that is not there.
-      assertError(high, 401, 'unauthorized', WRONG);
+      assertError(await t.request('GET', '/', { headers: basic('jan', 'apple') }), 401, 'unauthorized', WRONG);
+    },
+    { needs },
+  ),
+
+  test(
+    'users bring no hashes of their own that are weaker or slower than the settings permit',
+    async (given) => {
+      const t = await withUsers(given, [], {
+        svc_httpd_auth: {
+          ...{ iterations: '100', min_iterations: '100', max_iterations: '1000' },
+          upgrade_hash_on_auth: 'false',
+        },
+      });
+      const hash = { password_scheme: 'pbkdf2', derived_key: JAN_KEY, salt: '1112283cf988a34f124200a050d308a1' };
+      const user = { type: 'user', name: 'jan', roles: [], ...hash };
+      const low = await t.request('PUT', userPath('jan'), { json: { ...user, iterations: 99 } });
+      assertError(low, 403, 'forbidden', 'Iteration count is too low for this server');
+      const high = await t.request('PUT', userPath('jan'), { json: { ...user, iterations: 1001 } });
+      assertError(high, 403, 'forbidden', 'Iteration count is too high for this server');
+      const docs = [{ ...user, _id: 'org.couchdb.user:jan', _rev: `1-${'f'.repeat(32)}`, iterations: 99 }];
+      const replicated = await t.request('POST', '/_users/_bulk_docs', { json: { new_edits: false, docs } });
+      assert.equal(at(replicated.json, 0, 'reason'), 'Iteration count is too low for this server');
+      // A hash that an admin brought stays with its document.
+      const weak = { ...user, iterations: 10 };
+      assert.equal((await t.request('PUT', userPath('jan'), { headers: ROOT, json: weak })).status, 201);
+      const headers = basic('jan', 'apple');
+      const own = await t.request('GET', userPath('jan'), { headers });
+      const changed = { ...Object(own.json), city: 'Berlin' };
+      assert.equal((await t.request('PUT', userPath('jan'), { headers, json: changed })).status, 201);
     },
     { needs },
   ),

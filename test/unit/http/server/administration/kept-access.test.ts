@@ -35,26 +35,27 @@ async function change(what: string, body: string | null = null, headers: Headers
 const LOCKS = 'The change would lock out admins, so nothing was changed: ';
 
 test('iteration limits that would lock out an admin are refused', async () => {
-  await open({ admins: { old: OLD, never: '-pbkdf2-none', weak: OLD.replace('4096', '50') } });
-  const [status, reason] = await put('svc_httpd_auth/min_iterations', '4097');
+  await open({ admins: { old: OLD.replace('4096', '200000'), never: '-pbkdf2-none', strong: OLD.replace('4096', '2000000') } });
+  const [status, reason] = await put('svc_httpd_auth/max_verified_iterations', '199999');
   expect([status, reason]).toEqual([
     400,
-    `${LOCKS}the admin old could not log in: the password was hashed with 4096 iterations, and svc_httpd_auth permits 4097 (min_iterations) to 100000 (max_iterations). To make the change, give old a new password, or change those settings, first.`,
+    `${LOCKS}the admin old could not log in: the password was hashed with 200000 iterations, and passwords are checked up to 199999 (svc_httpd_auth/max_verified_iterations, or max_iterations if that is more). To make the change, give old a new password, or change those settings, first.`,
   ]);
-  expect(await put('svc_httpd_auth/iterations', '4097')).toEqual([200, '']);
-  expect((await put('svc_httpd_auth/max_iterations', '9999'))[1]).toMatch(
-    /the admin root could not log in: .* 10000 it/,
+  expect(await put('svc_httpd_auth/max_iterations', '200000')).toEqual([200, '']);
+  expect(await put('svc_httpd_auth/max_verified_iterations', '199999')).toEqual([200, '']);
+  expect((await put('svc_httpd_auth/max_iterations', '100000'))[1]).toMatch(
+    /the admin old could not log in: .* 200000 it/,
   );
   expect(await put('admins/old', 'another', { ...ROOT, 'x-svc-persist': 'false' })).toEqual([200, '']);
-  expect(await put('svc_httpd_auth/min_iterations', '4097')).toEqual([200, '']);
+  expect(await put('svc_httpd_auth/max_iterations', '100000')).toEqual([200, '']);
   expect((await ask(core, 'GET /_config', { headers: basic('old', 'another') })).status).toBe(200);
 });
 
 test('a hash with which an admin could not log in is refused', async () => {
   await open();
-  const weak = OLD.replace('4096', '99');
-  expect((await put('admins/eva?raw=true', weak))[1]).toMatch(/the admin eva could not log in: .* 99 iterations/);
-  expect((await put('admins/root?raw=true', weak))[0]).toBe(400);
+  const slow = OLD.replace('4096', '1000001');
+  expect((await put('admins/eva?raw=true', slow))[1]).toMatch(/the admin eva could not log in: .* 1000001 iterations/);
+  expect((await put('admins/root?raw=true', slow))[0]).toBe(400);
   expect((await put('admins/eva?raw=true', OLD))[0]).toBe(200);
 });
 
