@@ -18,6 +18,7 @@ import { isBelow, parseTarget } from './request/address.ts';
 import { isStream } from './request/bodies.ts';
 import type { Answer, Context, Handler } from './request/context.ts';
 import type { DatabaseHandler, DocumentHandler } from './request/handlers.ts';
+import { boundedBody } from './request/bounded-upload.ts';
 import { GrantedUpload } from './request/kept-rights.ts';
 import { StandingRequest } from './request/standing-request.ts';
 import type { Action, Resource, SystemRule, Table } from './resources.ts';
@@ -173,9 +174,10 @@ export class Router {
     if (action === undefined) throw new MethodNotAllowed(allow);
     return whenReady(authorize(context, action, database, this.#accounts), () => {
       const { request, grant } = context;
-      if (grant !== undefined && isStream(request.body)) {
-        context.request = new StandingRequest(request, { body: new GrantedUpload(request.body, context) });
-      }
+      const body = boundedBody(context.services.config, request.body);
+      if (grant !== undefined && isStream(body)) {
+        context.request = new StandingRequest(request, { body: new GrantedUpload(body, context) });
+      } else if (body !== request.body) context.request = new StandingRequest(request, { body });
       return answer(action.handler);
     });
   }

@@ -29,6 +29,7 @@ httpd/enable_cors | false | now | true, false | Whether pages of the origins in 
 httpd/max_bytes_in_flight | 268435456 | now | | Bytes of memory for requests and responses in progress. Requests beyond it wait.
 httpd/max_connections | 2048 | now | | Connections at a time. 0: no limit.
 httpd/max_uri_length | | now | | Maximum characters of the URI of a request. Empty: only the limit of the head, 64 KB.
+httpd/max_http_request_size | 4294967296 | now | | Maximum bytes of the body of a request, whatever is in it.
 httpd/min_body_rate | 500 | now | | Minimum bytes per second at which a client must send a body. 0: no minimum.
 httpd/port | 5984 | start | | Port of the server.
 httpd/secure_rewrites | true | now | true, false | Whether rewrite rules must stay within their database.

@@ -25,15 +25,15 @@ import { assertMeaning, meaningless } from './setting-refusals.ts';
 type Layer = Map<string, Map<string, string | null>>;
 
 /**
- * Returns the given settings over the defaults. Fails with `bad_request` if one has an invalid value, means nothing here, or is given under two
+ * Returns the given settings over the preset and the defaults. A preset (docs/node.md#presets) has other defaults. Fails with `bad_request` if one has an invalid value, means nothing here, or is given under two
  * names with different values.
  */
-export function createConfig(given: Settings = {}, log: Log = silentLog): SettingsStore {
-  return new SettingsStore(given, log);
+export function createConfig(given: Settings = {}, log: Log = silentLog, preset: Settings = {}): SettingsStore {
+  return new SettingsStore(given, log, preset);
 }
 
 export class SettingsStore implements ConfigStore {
-  readonly #defaults = toLayer(DEFAULT_SETTINGS);
+  readonly #defaults: Layer;
   /** Settings that persist from one start to the next. */
   readonly #kept: Layer = new Map();
   /** Settings passed at the start: flags, the environment, the app. */
@@ -48,7 +48,9 @@ export class SettingsStore implements ConfigStore {
   /** Changes happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
 
-  constructor(given: Settings, log: Log) {
+  constructor(given: Settings, log: Log, preset: Settings = {}) {
+    this.#defaults = toLayer(DEFAULT_SETTINGS);
+    for (const [section, key, value] of entriesOf(toLayer(preset))) put(this.#defaults, section, key, value);
     this.#given = toOwnLayer(given, (name, first, second) => {
       if (first.value !== second.value) throw givenTwice(name, first, second);
     });
@@ -56,7 +58,7 @@ export class SettingsStore implements ConfigStore {
     for (const layer of [this.#defaults, this.#given]) {
       for (const [section, key] of entriesOf(layer)) this.#apply(section, key);
     }
-    for (const [section, key] of entriesOf(this.#given)) {
+    for (const [section, key] of [...entriesOf(toLayer(preset)), ...entriesOf(this.#given)]) {
       assertMeaning({ section, key });
       checkSetting(this, section, key);
     }

@@ -50,8 +50,8 @@ const GROUPS: readonly Group[] = [
     ],
   },
   {
-    why: 'bytes of a request are bounded by svc/max_document_size and svc/max_attachment_chunk_size',
-    names: ['httpd/max_http_request_size', 'svc/single_max_doc_size'],
+    why: 'bytes of a request are bounded by httpd/max_http_request_size, svc/max_document_size and svc/max_attachment_chunk_size',
+    names: ['svc/single_max_doc_size'],
   },
   {
     why: 'a server makes its own uuid, and the database of users is named by svc_httpd_auth/authentication_db',

@@ -37,6 +37,8 @@ function count(value: string, most: number, least = 1): Known {
 
 /** The bytes of a request that corrects the setting itself. */
 const MIN_DOCUMENT = 20;
+/** Requests that correct settings, and log in, are never refused for their size. */
+const MIN_REQUEST = 65_536;
 /** The address that corrects the setting itself must not be too long, even below a node and a base path. */
 const MIN_URI = 100;
 const MIB = 1_048_576;
@@ -72,6 +74,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     enable_cors: flag('false'),
     max_bytes_in_flight: number('268435456', whole({ least: MIB / 4 })),
     max_connections: number('2048'),
+    max_http_request_size: number('4294967296', whole({ least: MIN_REQUEST, mayBeUnlimited: true })),
     min_body_rate: number('500', whole({ most: 1_000_000 })),
     max_uri_length: { check: whole({ least: MIN_URI, mayBeEmpty: true }) },
     secure_rewrites: flag('true'),

@@ -1,6 +1,7 @@
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
 import { DEMO_PORT } from '../server/demo.ts';
+import { type PresetName, presetNames } from '../server/presets.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
 import { UsageError } from '../terminal/usage-error.ts';
@@ -87,6 +88,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     'no-demo': { type: 'boolean' },
     'without-admin': { type: 'boolean' },
     set: { type: 'string', multiple: true },
+    preset: { type: 'string' },
   });
   atMost(positionals, 0, 'serve');
   if (values.memory && values.data !== undefined) {
@@ -114,6 +116,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     tlsCert: values['tls-cert'],
     tlsKey: values['tls-key'],
     config: parseSettings(values.set ?? []),
+    preset: parsePreset(values.preset, environment),
   };
   return { name: 'serve', options: checked(options) };
 }
@@ -188,6 +191,11 @@ function parsePort(given: string | undefined, environment: Environment): number 
   return optional(given ?? environment['SETTEE_PORT'], (text) =>
     wholeNumber(text, { flag, lowest: 0, highest: 65_535 }, 'serve'),
   );
+}
+
+function parsePreset(given: string | undefined, environment: Environment): PresetName | undefined {
+  const flag = given === undefined ? 'SETTEE_PRESET' : '--preset';
+  return optional(given ?? environment['SETTEE_PRESET'], (name) => oneOf(name, presetNames, flag, 'serve'));
 }
 
 /** If the server takes any free port, several servers are likely to run, so the demo also takes any free port. */

@@ -56,8 +56,10 @@ everything to disk, and exits. A second signal ends it at once, which loses no a
       --tls-key FILE          the key of this certificate, a PEM file (default: ssl/key_file)
       --config FILE           the configuration file (default: SETTEE_CONFIG, or settee.ini in the data folder)
       --set SECTION/KEY=VALUE a setting (may be repeated; docs/http/server.md#settings lists them)
+      --preset NAME           the settings that an app needs: obsidian-livesync, or pouchdb for web apps of other origins
+                              (default: SETTEE_PRESET or none; docs/node.md#presets says what each sets, and why)
 
-Options and environment variables take precedence over the configuration file.
+Options and environment variables take precedence over the configuration file, and that over a preset.
 
 Exit code: 0 after a signal; 1 if the server could not start, or could not stop cleanly; 2 for wrong arguments or a
 wrong configuration.

@@ -1,10 +1,11 @@
-/** The settings of a server: those from flags and the environment, over its configuration file, over the defaults. */
+/** The settings of a server: those from flags and the environment, over its configuration file, over its preset, over the defaults. */
 
 import type { Log, Settings } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
 import { type ConfigStorage, createSettingsDocument } from '../../core/config/config-storage.ts';
 import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
 import { IniFile } from '../data-folder/ini-file.ts';
+import { type PresetName, presetSettings } from './presets.ts';
 
 /** The settings that a start passes. */
 export interface GivenOptions {
@@ -14,6 +15,7 @@ export interface GivenOptions {
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
   readonly config?: Settings | undefined;
+  readonly preset?: PresetName | undefined;
 }
 
 /** Options that are also settings are treated as those settings: they take precedence over the file, and `_config` shows them. */
@@ -50,8 +52,12 @@ class MemoryText {
  * Fails with `bad_request` on an invalid value of a setting, and on a file that can't be read: a server that ignored what it does not understand
  * could be open to everyone.
  */
-export async function openConfiguration(given: Settings, storage: ConfigStorage, log: Log): Promise<SettingsStore> {
-  const config = createConfig(given, log);
+export async function openConfiguration(
+  options: GivenOptions,
+  storage: ConfigStorage,
+  log: Log,
+): Promise<SettingsStore> {
+  const config = createConfig(givenSettings(options), log, presetSettings(options.preset));
   await config.keepIn(storage);
   return config;
 }

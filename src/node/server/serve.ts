@@ -59,11 +59,11 @@ async function startService(options: ServeOptions): Promise<Service> {
   const demo =
     demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort, server: server.url });
   if (demo === undefined || typeof demo === 'string') {
-    const lines = [...describe(server), ...(demo === undefined ? [] : [demo]), ...adviceFor(server)];
+    const lines = [...describe(server), ...(demo === undefined ? [] : [demo]), ...server.presetLines, ...adviceFor(server)];
     return { lines, close: () => server.close() };
   }
   return {
-    lines: [...describe(server), `The demo is at ${demo.url}`, ...adviceFor(server)],
+    lines: [...describe(server), `The demo is at ${demo.url}`, ...server.presetLines, ...adviceFor(server)],
     close: () => Promise.all([demo.close(), server.close()]),
   };
 }

@@ -23,6 +23,7 @@ import { collectAfterLargeRequests } from './garbage.ts';
 import type { Home, OtherServer, SharedHome } from './home.ts';
 import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
+import { describePreset, type PresetName, presetSettings } from './presets.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
@@ -67,6 +68,8 @@ export interface ServerOptions {
   readonly config?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
   /** The configuration file. Default: `settee.ini` in the data folder; none for a server in memory, and a table in a `storage`. */
   readonly configFile?: string | undefined;
+  /** Other defaults of settings, for an app (docs/node.md#presets). Default: none. */
+  readonly preset?: PresetName | undefined;
   /** Where clients reach this server, for servers that stand by for the same `storage`. Default: where it listens. */
   readonly announce?: string | undefined;
   /** Takes each entry of the log, without a newline at its end. Default: stderr. */
@@ -82,6 +85,8 @@ export interface RunningServer {
   readonly hasAdmin: boolean;
   /** The command that sets one. */
   readonly adminCommand: string;
+  /** What its preset set, in lines for people; empty without one. */
+  readonly presetLines: readonly string[];
   /** The server for which it stands by (docs/node.md#several-servers), and where that one answers; undefined if it serves the databases itself. */
   readonly standsByFor: string | undefined;
   /** Absolute; undefined for a server that has none. */
@@ -105,7 +110,7 @@ export function assertServerOptions(options: ServerOptions): void {
     const reason = `"${options.announce}" can't be announced: it must be a URL of this server, such as http://db1.example.org:5984`;
     throw new DatabaseError('bad_request', reason);
   }
-  createConfig(givenSettings(options));
+  createConfig(givenSettings(options), undefined, presetSettings(options.preset));
 }
 
 function isWebAddress(text: string): boolean {
@@ -133,7 +138,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 async function start(options: ServerOptions, undo: CleanupStack): Promise<RunningServer> {
   let service: OwnedService | undefined;
   let ownUrl: string | undefined;
-  let config: SettingsStore = createConfig(givenSettings(options));
+  let config: SettingsStore = createConfig(givenSettings(options), undefined, presetSettings(options.preset));
   const settings = () => service?.config ?? config;
   const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
   undo.add(closeLog);
@@ -143,7 +148,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   const home = await findHome(options, log, startLog);
   undo.add(() => home.close());
   const configure = async () => {
-    const opened = await openConfiguration(givenSettings(options), home.settings, startLog);
+    const opened = await openConfiguration(options, home.settings, startLog);
     await home.guard?.assertAdmin(opened);
     return opened;
   };
@@ -192,6 +197,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   return {
     url: http.url,
     hasAdmin: hasAdmin(running.config),
+    presetLines: describePreset(options.preset, running.config),
     ...describeHome(home),
     handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),

@@ -39,6 +39,19 @@ export default suite('config_names', [
     assert.notProperty(all.httpd, 'require_valid_user');
   }),
 
+  test('the settings of a node have the sections of the present versions of CouchDB, too', async (t) => {
+    for (const name of ['_local', 'nonode@nohost']) {
+      const all = Object((await t.request('GET', `/_node/${name}/_config`)).json);
+      assert.equal(at(all, 'chttpd', 'require_valid_user'), 'false');
+      assert.equal(at(all, 'chttpd', 'max_http_request_size'), '4294967296');
+      assert.equal(at(all, 'chttpd_auth', 'timeout'), '600');
+      assert.equal(at(all, 'couchdb', 'max_document_size'), '67108864');
+      assert.equal(at(all, 'httpd', 'enable_cors'), 'false');
+      assert.equal(at(all, 'svc', 'max_document_size'), '67108864');
+      assert.notProperty(all, 'couch_httpd_auth');
+    }
+  }),
+
   test(
     'chttpd/require_valid_user keeps anonymous clients out',
     async (given) => {

@@ -196,4 +196,37 @@ export default suite('document_size', [
     },
     { needs: ['settings'] },
   ),
+
+  test(
+    'a body over the limit of requests is refused, whatever is in it',
+    async (given) => {
+      const t = await given.withSettings({ chttpd: { max_http_request_size: '70000' } });
+      const reason =
+        'the request entity is too large: a body may have 70000 bytes (httpd/max_http_request_size); nothing was changed.';
+      const headers = { 'content-type': 'application/octet-stream' };
+      const put = (bytes: number) => t.at('PUT', '/doc/file', { headers, body: 'x'.repeat(bytes) });
+      assertError(await put(70_001), 413, 'too_large', reason);
+      assertError(await t.at('PUT', '/other', asJson(textOf(70_001))), 413, 'too_large', reason);
+      assertError(await t.at('GET', '/doc'), 404, 'not_found', 'missing');
+      assert.equal((await put(70_000)).status, 201);
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'so is a body that does not say how long it is',
+    async (given) => {
+      const t = await given.withSettings({ httpd: { max_http_request_size: '70000' } });
+      for (const [bytes, status] of [
+        [70_001, 413],
+        [70_000, 201],
+      ] as const) {
+        const head = `PUT /${t.db}/doc/file HTTP/1.1\r\nHost: ${new URL(t.baseUrl).host}\r\nConnection: close\r\n`;
+        const body = `Transfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`;
+        const answer = await t.host.sendRaw?.(new TextEncoder().encode(head + body));
+        assert.match(new TextDecoder().decode(answer), new RegExp(`^HTTP/1\\.1 ${status} `));
+      }
+    },
+    { needs: ['settings', 'raw-socket'] },
+  ),
 ]);

@@ -8,6 +8,7 @@ import { settingsWithoutEffect, withoutEffect } from '../../../src/core/config/f
 import { DEFAULT_SETTINGS, knownNames, UNSET_BY_DEFAULT } from '../../../src/core/config/known-settings.ts';
 import { namesOf, splitName } from '../../../src/core/config/setting-names.ts';
 import { commandNames, helpFor } from '../../../src/node/command-line/help.ts';
+import { presetNames, presetSettings } from '../../../src/node/server/presets.ts';
 import serverJson from '../../../src/node/package.json' with { type: 'json' };
 import { namesIn, readInterface, readPage, repository, rowsOf } from './pages.ts';
 
@@ -83,6 +84,20 @@ test('no setting of the service is listed as one without effect', () => {
     const { section, key } = splitName(name);
     expect(withoutEffect(section, key), name).toBeUndefined();
   }
+});
+
+test('every preset is documented with what it sets', () => {
+  let name = '';
+  const told = rowsOf(node, 'preset').map(([preset = '', setting = '']) => {
+    name = namesIn(preset)[0] ?? name;
+    return [name, ...namesIn(setting)];
+  });
+  const set = presetNames.flatMap((preset) =>
+    Object.entries(presetSettings(preset)).flatMap(([section, keys]) =>
+      Object.entries(keys).map(([key, value]) => [preset, `${section}/${key}`, value]),
+    ),
+  );
+  expect(told.sort()).toEqual(set.sort());
 });
 
 describe('the command line', () => {

@@ -18,6 +18,9 @@ const ALLOW = 'GET,PUT,DELETE';
 /** The section whose keys are the names of server admins, and whose values are their hashed passwords. */
 const ADMINS = 'admins';
 
+/** Sections of the family's present versions, which tools for them read (docs/http/server.md#names-of-settings). */
+const FAMILY_SECTIONS = ['chttpd', 'chttpd_auth', 'couchdb'] as const;
+
 /** `path`: section and key, if they are named. */
 export async function answerConfig(
   service: AdministrationService,
@@ -36,6 +39,20 @@ export async function answerConfig(
 function read({ services: { config } }: Context, section: string | undefined, key: string | undefined): unknown {
   if (section === undefined) return config.sections();
   return key === undefined ? config.section(section) : mustGet(config, section, key);
+}
+
+/** The settings of a node: those of `_config`, also in the sections in which the family's present versions have them. */
+export async function answerNodeConfig(
+  service: AdministrationService,
+  context: Context,
+  path: readonly string[],
+): Promise<Answer> {
+  if (path.length > 0 || context.method !== 'GET') return answerConfig(service, context, path);
+  const { config } = context.services;
+  const ofFamily = FAMILY_SECTIONS.map((name) => [name, config.section(name)] as const);
+  const all = Object.entries({ ...Object.fromEntries(ofFamily), ...config.sections() });
+  const sorted = all.sort(([left], [right]) => (left < right ? -1 : 1));
+  return jsonAnswer(context, 200, JSON.stringify(Object.fromEntries(sorted)));
 }
 
 /** Answers with the previous value; for admins with the stored value, which reveals no password. */

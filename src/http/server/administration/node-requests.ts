@@ -7,7 +7,7 @@ import type { Answer, Context } from '../../request/context.ts';
 import { MethodNotAllowed } from '../../response/error-table.ts';
 import { jsonAnswer } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
-import { answerConfig } from './config-requests.ts';
+import { answerNodeConfig } from './config-requests.ts';
 import { answerPrometheus } from './prometheus.ts';
 import { postRestart } from './restart.ts';
 import { answerNodeStatistics } from './statistics.ts';
@@ -24,7 +24,7 @@ export async function answerNode(
   const [name, what, ...rest] = path;
   if (name === undefined) throw missing();
   if (!NAMES.includes(name)) throw new DatabaseError('not_found', `no such node: ${name}`);
-  if (what === '_config') return answerConfig(service, context, rest);
+  if (what === '_config') return answerNodeConfig(service, context, rest);
   if (what === '_restart') {
     if (context.method !== 'POST') throw new MethodNotAllowed('POST');
     return postRestart(service, context);

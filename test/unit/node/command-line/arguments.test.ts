@@ -50,6 +50,7 @@ describe('serve', () => {
       },
     });
     expect(parse('--memory')).toMatchObject({ options: { memory: true } });
+    expect(parse('--preset pouchdb')).toMatchObject({ options: { preset: 'pouchdb' } });
   });
 
   test.each([
@@ -83,6 +84,7 @@ describe('serve', () => {
   test('reads port, host and folder from the environment if the command line has none', () => {
     const environment = { SETTEE_PORT: '6000', SETTEE_HOST: 'localhost', SETTEE_DATA: '/env' };
     expect(parse('', environment)).toMatchObject({ options: { port: 6000, host: 'localhost', dataFolder: '/env' } });
+    expect(parse('', { SETTEE_PRESET: 'pouchdb' })).toMatchObject({ options: { preset: 'pouchdb' } });
     expect(parse('--port 7000 --host ::1 --data /own', environment)).toMatchObject({
       options: { port: 7000, host: '::1', dataFolder: '/own' },
     });
@@ -98,6 +100,7 @@ describe('serve', () => {
     ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug, request.'],
     ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],
     ['--memory --data x', '--memory uses no data folder; leave out --data or --memory.'],
+    ['--preset obsidian', '--preset is "obsidian"; it must be one of obsidian-livesync, pouchdb.'],
     ['--prot 1', "Unknown option '--prot'."],
     [
       '--set uuids/algorithm=bogus',
