@@ -5,6 +5,7 @@
 import { type ErrorCode, isDatabaseError } from '../../base/errors/database-error.ts';
 import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { Log } from '../../base/system/contract.ts';
+import { warn } from '../../base/system/log.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 
 export interface LoginFailure {
@@ -57,7 +58,7 @@ export class LoginFailureLog {
     } else {
       this.#addresses.set(network, { more: 0, last: failure });
       this.#stopTimer ??= startBackgroundTimer(WINDOW_MS, () => this.#sumUp());
-      this.#log.info(`a log-in failed: ${wordsOf(failure)}`);
+      warn(this.#log, `a log-in failed: ${wordsOf(failure)}`);
     }
   }
 
@@ -71,10 +72,10 @@ export class LoginFailureLog {
     this.#stopTimer = undefined;
     for (const { more, last } of this.#addresses.values()) {
       if (more > 0)
-        this.#log.info(`log-ins that failed in the minute after that: ${more}, the last one ${wordsOf(last)}`);
+        warn(this.#log, `log-ins that failed in the minute after that: ${more}, the last one ${wordsOf(last)}`);
     }
     if (this.#others > 0)
-      this.#log.info(`log-ins that failed from other addresses within that minute: ${this.#others}`);
+      warn(this.#log, `log-ins that failed from other addresses within that minute: ${this.#others}`);
     this.#addresses.clear();
     this.#others = 0;
   }

@@ -12,7 +12,7 @@ const FIRST_BYTES = 40_000;
 /** Entries that are drawn. */
 const SHOWN = 1_000;
 
-const LEVELS = ['error', 'info', 'debug', 'request'] as const;
+const LEVELS = ['error', 'warning', 'info', 'debug', 'request'] as const;
 
 export function Log() {
   const [bytes, setBytes] = useState(FIRST_BYTES);

@@ -59,16 +59,22 @@ export interface ConfigStore extends Config {
   onChange(listener: (change: ConfigChange) => void): () => void;
 }
 
+/** Levels of entries that clients write. */
+export type ClientLevel = 'error' | 'warning' | 'info' | 'debug';
+
 /**
- * ERROR: a developer must look. INFO: the state changed, or a log-in failed. DEBUG: everything else except requests, which have their own level.
+ * ERROR: a developer must look. WARNING: somebody may be attacking, such as a failed log-in. INFO: the state changed. DEBUG: everything else except
+ * requests, which have their own level.
  * Never log document bodies or credentials.
  */
 export interface Log {
   error(message: string, cause?: unknown): void;
+  /** If absent, such entries are written at the level `info`: see `warn`. */
+  warning?(message: string): void;
   info(message: string): void;
   debug(message: string): void;
   /** Writes an entry that a client sent, which must not displace the service's own entries. If absent, the entry is written by its level like all others. */
-  client?(level: 'error' | 'info' | 'debug', message: string): void;
+  client?(level: ClientLevel, message: string): void;
   /** Takes one request and how it was answered. The message is made only when it is written, since most services write none. */
   request?(message: () => string): void;
 }

@@ -1,7 +1,7 @@
 /** The latest entries of the log, in memory, for `_log` (docs/http/server.md#log). */
 import type { Clock } from '../shared/clock.ts';
 import type { Config, Log } from './contract.ts';
-import { createLog, followLogLevel, writeOfClient } from './log.ts';
+import { createLog, followLogLevel, followRequestEntries, warn, writeOfClient } from './log.ts';
 
 /** The readable end of the log. */
 export interface LogTail {
@@ -69,11 +69,15 @@ export class LogBuffer implements LogTail {
 /** Writes to `log`, and, on the level that `log/level` sets, to the buffer as well. */
 export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: Config): Log {
   const write = (entry: string, _level: unknown, isOfClient: boolean) => buffer.write(entry, isOfClient);
-  const kept = createLog({ level: followLogLevel(() => config), clock, write });
+  const kept = createLog({ level: followLogLevel(() => config), hasRequests: followRequestEntries(() => config), clock, write });
   return {
     error: (message, cause) => {
       log.error(message, cause);
       kept.error(message, cause);
+    },
+    warning: (message) => {
+      warn(log, message);
+      kept.warning?.(message);
     },
     info: (message) => {
       log.info(message);

@@ -5,20 +5,22 @@
  */
 import type { Clock } from '../shared/clock.ts';
 import { choiceSetting } from './config.ts';
-import type { Config, Log } from './contract.ts';
+import type { ClientLevel, Config, Log } from './contract.ts';
 
 export type LogLevel = 'none' | EntryLevel;
 
-export type EntryLevel = 'error' | 'info' | 'debug' | 'request';
+export type EntryLevel = 'error' | 'warning' | 'info' | 'debug' | 'request';
 
 /** From the level that logs least to the one that logs most. */
-export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'info', 'debug', 'request'];
+export const LOG_LEVELS: readonly LogLevel[] = ['none', 'error', 'warning', 'info', 'debug', 'request'];
 
-const RANKS: Readonly<Record<LogLevel, number>> = { none: 0, error: 1, info: 2, debug: 3, request: 4 };
+const RANKS: Readonly<Record<LogLevel, number>> = { none: 0, error: 1, warning: 2, info: 3, debug: 4, request: 5 };
 
 interface LogOptions {
   /** The most verbose level that is written, or a function that returns it for each entry. */
   readonly level: LogLevel | (() => LogLevel);
+  /** Whether requests are entries of the level `info`. Default: never, they have their own. */
+  readonly hasRequests?: () => boolean;
   readonly clock: Clock;
   /** Takes one entry without a newline at its end, its level, and whether a client sent it; an error's entry may have several lines. */
   readonly write: (entry: string, level: EntryLevel, isOfClient: boolean) => void;
@@ -28,6 +30,7 @@ interface LogOptions {
 export function createLog(options: LogOptions): Log {
   const { clock, write } = options;
   const { level: limit } = options;
+  const { hasRequests = () => false } = options;
   const isWritten = (level: EntryLevel) => RANKS[level] <= RANKS[typeof limit === 'function' ? limit() : limit];
   const entry = (level: EntryLevel, message: string, cause?: unknown, isOfClient = false) => {
     if (!isWritten(level)) return;
@@ -36,19 +39,28 @@ export function createLog(options: LogOptions): Log {
   };
   return {
     error: (message, cause) => entry('error', message, cause),
+    warning: (message) => entry('warning', message),
     info: (message) => entry('info', message),
     debug: (message) => entry('debug', message),
     client: (level, message) => entry(level, message, undefined, true),
     request: (message) => {
       if (isWritten('request')) entry('request', message());
+      else if (hasRequests() && isWritten('info')) entry('info', message());
     },
   };
 }
 
+/** Writes an entry at the level `warning`, or at `info` to a log without it. */
+export function warn(log: Log, message: string): void {
+  if (log.warning === undefined) log.info(message);
+  else log.warning(message);
+}
+
 /** Writes what a client has sent. */
-export function writeOfClient(log: Log, level: 'error' | 'info' | 'debug', message: string): void {
-  if (log.client === undefined) log[level](message);
-  else log.client(level, message);
+export function writeOfClient(log: Log, level: ClientLevel, message: string): void {
+  if (log.client !== undefined) log.client(level, message);
+  else if (level === 'warning') warn(log, message);
+  else log[level](message);
 }
 
 /** Returns a log for what clients cause: functions that they wrote, replications that they requested. The service's own errors stay its own. */
@@ -63,9 +75,14 @@ export function logOfClients(log: Log): Log {
 /** Levels of other servers of the family, mapped to our level that writes the same entries. */
 const FAMILY_LEVELS: Readonly<Record<string, LogLevel>> = {
   notice: 'info',
-  ...{ warning: 'error', warn: 'error', err: 'error', critical: 'error', crit: 'error' },
+  ...{ warn: 'warning', err: 'error', critical: 'error', crit: 'error' },
   ...{ alert: 'error', emergency: 'error', emerg: 'error' },
 };
+
+/** Returns whether requests are logged at the level `info`, by the setting `log/requests`. `config`: see `followLogLevel`. */
+export function followRequestEntries(config: () => Config): () => boolean {
+  return () => config().get('log', 'requests') === 'true';
+}
 
 /** Returns the setting `log/level`. */
 export function logLevel(config: Config): LogLevel {

@@ -47,7 +47,7 @@ export interface WorkerOptions {
   readonly protocol: number;
   /** Settings by section and key, over the defaults; the settings of the worker that becomes the owner take effect. */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>> | undefined;
-  readonly logLevel?: 'error' | 'info' | 'debug' | 'request' | undefined;
+  readonly logLevel?: 'error' | 'warning' | 'info' | 'debug' | 'request' | undefined;
 }
 
 export interface WorkerStatus {

@@ -37,7 +37,7 @@ export interface StartOptions {
    */
   readonly settings?: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** What the worker writes to the console. Default: `error`. */
-  readonly logLevel?: 'error' | 'info' | 'debug' | 'request';
+  readonly logLevel?: 'error' | 'warning' | 'info' | 'debug' | 'request';
 }
 
 /** A bearer token (RFC 6750), such as a JWT. */

@@ -58,8 +58,9 @@ function remedyFor(name: string): string {
 
 /** The log of a worker goes to the console of the page's developer tools, errors as errors. */
 export function createConsoleLog(level: LogLevel = 'error'): Log {
+  const methods = { error: 'error', warning: 'warn', info: 'info', debug: 'debug', request: 'debug' } as const;
   // biome-ignore lint/suspicious/noConsole: a worker has nothing else to write to.
-  const write = (entry: string, kind: EntryLevel) => console[kind === 'request' ? 'debug' : kind](`Settee ${entry}`);
+  const write = (entry: string, kind: EntryLevel) => console[methods[kind]](`Settee ${entry}`);
   return createLog({ level, clock: systemClock, write });
 }
 

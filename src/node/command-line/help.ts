@@ -51,7 +51,8 @@ everything to disk, and exits. A second signal ends it at once, which loses no a
                               the server may then do everything
       --demo-port NUMBER      the port of the demo (default: 5985, or any free one if --port is 0)
       --no-demo               do not serve the demo
-      --log-level LEVEL       what to log on stderr: none, error, info, debug or request (default: log/level or info)
+      --log-level LEVEL       what to log on stderr: none, error, warning, info, debug or request (default: log/level
+                              or info)
       --tls-cert FILE         use https with this certificate, a PEM file (default: ssl/cert_file)
       --tls-key FILE          the key of this certificate, a PEM file (default: ssl/key_file)
       --config FILE           the configuration file (default: SETTEE_CONFIG, or settee.ini in the data folder)

@@ -1,7 +1,7 @@
 /** Where a server's log goes: to the user who runs it, to memory for `_log`, and to a file if the settings name one. */
 import { systemClock } from '../../base/shared/clock.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
-import { createLog, followLogLevel } from '../../base/system/log.ts';
+import { createLog, followLogLevel, followRequestEntries, warn } from '../../base/system/log.ts';
 import { LogBuffer, type LogTail } from '../../base/system/log-buffer.ts';
 import { LogFile } from './log-file.ts';
 
@@ -19,6 +19,7 @@ export function createServerLog(config: () => Config, write: (entry: string) => 
   const file = new LogFile(config, write);
   const log = createLog({
     level: followLogLevel(config),
+    hasRequests: followRequestEntries(config),
     clock: systemClock,
     write: (entry, _level, isOfClient) => {
       write(entry);
@@ -42,6 +43,10 @@ export class HeldLog implements Log {
 
   error(message: string, cause?: unknown): void {
     this.#enter(() => this.#log.error(message, cause));
+  }
+
+  warning(message: string): void {
+    this.#enter(() => warn(this.#log, message));
   }
 
   info(message: string): void {

@@ -58,7 +58,7 @@ export default suite('log', [
         await send(t);
         const log = (await t.request('GET', '/_log?bytes=100000', { headers: ROOT })).text;
         const address = '(?:127\\.0\\.0\\.1|::1|an unknown address)';
-        assert.match(log, new RegExp(`\\[info\\] a log-in failed: ${words.replace('ADDRESS', address)}\\n`), words);
+        assert.match(log, new RegExp(`\\[warning\\] a log-in failed: ${words.replace('ADDRESS', address)}\\n`), words);
         assert.notInclude(log, 'wrong word');
         assert.notInclude(log, 'wrongword');
       }
@@ -98,6 +98,19 @@ export default suite('log', [
       assert.match(first, new RegExp(`${before} - GET ${t.basePath}/${t.db}/a%0Ab 404 ${end}`));
       assert.match(second, new RegExp(`${before} "ana b" PUT ${t.basePath}/${t.db}/x 201 ${end}`));
       await set('info');
+    },
+    { needs: ['settings'] },
+  ),
+
+  test(
+    'requests are entries of the level info if a setting says so',
+    async (given) => {
+      const t = await withUsers(given, [{ name: 'ana' }], { log: { requests: 'true' } });
+      await t.request('GET', `/${t.db}/absent?password=secret`, { headers: basic('ana', 'ana') });
+      const log = (await t.request('GET', '/_log?bytes=100000', { headers: ROOT })).text;
+      const words = `\\[info\\] (?:-|127\\.0\\.0\\.1|::1) ana GET ${t.basePath}/${t.db}/absent 404 \\d+\\.\\d ms\\n`;
+      assert.match(log, new RegExp(words));
+      assert.notInclude(log, 'secret');
     },
     { needs: ['settings'] },
   ),

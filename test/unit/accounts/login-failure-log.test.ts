@@ -12,7 +12,7 @@ afterEach(() => {
 
 function scene() {
   const logged: string[] = [];
-  const failures = new LoginFailureLog({ ...silentLog, info: (message) => logged.push(message) });
+  const failures = new LoginFailureLog({ ...silentLog, warning: (message) => void logged.push(message) });
   const fail = (address: string, more: Partial<LoginFailure> = {}) =>
     failures.note({ way: 'a password', name: 'ana', address, ...more });
   return { failures, logged, fail };

@@ -18,7 +18,7 @@ const MAX_LENGTH_OF_USERS = 4_096;
 /** Characters of a name, and of an address as a proxy may forward it. */
 const MAX_NAME_LENGTH = 128;
 const ADDRESS = /^[\w.:%]{1,64}$/;
-const LEVELS = ['debug', 'info', 'error'] as const;
+const LEVELS = ['debug', 'info', 'warning', 'error'] as const;
 
 export async function getLog({ logTail }: AdministrationService, { query }: Context): Promise<Answer> {
   const bytes = parseCount(query.get('bytes') ?? DEFAULT_BYTES);
@@ -36,7 +36,7 @@ export async function postLog(service: AdministrationService, context: Context):
   const level = LEVELS.find((one) => one === given);
   if (level === undefined) {
     const name = typeof given === 'string' ? given.slice(0, 200) : JSON.stringify(given ?? null).slice(0, 200);
-    throw new CustomCodeError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info or error.');
+    throw new CustomCodeError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info, warning or error.');
   }
   const isAdmin = context.user.roles.includes(ADMIN_ROLE);
   const longest = isAdmin ? MAX_MESSAGE_LENGTH : MAX_LENGTH_OF_USERS;

@@ -8,6 +8,7 @@ function entriesAt(level: LogLevel): string[] {
   const entries: string[] = [];
   const log = createLog({ level, clock, write: (entry) => entries.push(entry) });
   log.error('broken');
+  log.warning?.('attacked');
   log.info('changed');
   log.debug('looked');
   log.request?.(() => 'asked');
@@ -16,14 +17,29 @@ function entriesAt(level: LogLevel): string[] {
 
 test('log entries have time and level, and the level filters them', () => {
   const error = '2026-01-31T12:00:00.000Z [error] broken';
+  const warning = '2026-01-31T12:00:00.000Z [warning] attacked';
   const info = '2026-01-31T12:00:00.000Z [info] changed';
   const debug = '2026-01-31T12:00:00.000Z [debug] looked';
   const request = '2026-01-31T12:00:00.000Z [request] asked';
   expect(entriesAt('none')).toEqual([]);
   expect(entriesAt('error')).toEqual([error]);
-  expect(entriesAt('info')).toEqual([error, info]);
-  expect(entriesAt('debug')).toEqual([error, info, debug]);
-  expect(entriesAt('request')).toEqual([error, info, debug, request]);
+  expect(entriesAt('warning')).toEqual([error, warning]);
+  expect(entriesAt('info')).toEqual([error, warning, info]);
+  expect(entriesAt('debug')).toEqual([error, warning, info, debug]);
+  expect(entriesAt('request')).toEqual([error, warning, info, debug, request]);
+});
+
+test('requests are entries of the level info if that is asked for', () => {
+  for (const [level, shown] of [
+    ['warning', []],
+    ['info', ['2026-01-31T12:00:00.000Z [info] asked']],
+    ['request', ['2026-01-31T12:00:00.000Z [request] asked']],
+  ] as const) {
+    const entries: string[] = [];
+    const log = createLog({ level, hasRequests: () => true, clock, write: (entry) => entries.push(entry) });
+    log.request?.(() => 'asked');
+    expect(entries).toEqual(shown);
+  }
 });
 
 test('the entry of a request is formatted only if it is written', () => {

@@ -97,7 +97,7 @@ describe('serve', () => {
     ['--demo-port 65536', '--demo-port is "65536"; it must be a whole number from 0 to 65535.'],
     ['--demo-port 1 --no-demo', '--no-demo serves no demo; leave out --demo-port or --no-demo.'],
     ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
-    ['--log-level loud', '--log-level is "loud"; it must be one of none, error, info, debug, request.'],
+    ['--log-level loud', '--log-level is "loud"; it must be one of none, error, warning, info, debug, request.'],
     ['--set nonsense', '--set is "nonsense"; it must be SECTION/KEY=VALUE, as in svc/max_dbs_open=200.'],
     ['--memory --data x', '--memory uses no data folder; leave out --data or --memory.'],
     ['--preset obsidian', '--preset is "obsidian"; it must be one of obsidian-livesync, pouchdb.'],
