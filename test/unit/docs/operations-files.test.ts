@@ -1,0 +1,120 @@
+/** Commands, options, variables and settings on the page for operators, and in the files beside it. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createConfig } from '../../../src/core/config/config-store.ts';
+import { isKnown, knownNames } from '../../../src/core/config/known-settings.ts';
+import { ownName, splitName } from '../../../src/core/config/setting-names.ts';
+import { parseCommand } from '../../../src/node/command-line/arguments.ts';
+import { readPage, repository } from './pages.ts';
+
+const run = promisify(execFile);
+const folder = join(repository, 'docs/operations');
+const page = readPage('docs/operations.md').text;
+const files = new Map(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+const all = [page, ...files.values()].join('\n');
+const scratch = mkdtempSync(join(tmpdir(), 'settee-operations-'));
+
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function fileOf(name: string): string {
+  const text = files.get(name);
+  if (text === undefined) throw new Error(`docs/operations/${name} is missing`);
+  return text;
+}
+
+/** The arguments of each command, however it is started. */
+function commandsIn(text: string): string[][] {
+  const code = [...text.matchAll(/^```(?:sh|)\n(.*?)^```$/gms)].map(([, block = '']) => block);
+  const lines = [...code, text.replace(/^```.*?^```$/gms, '')].flatMap((one) => one.split('\n'));
+  const ofShell = lines.flatMap((line) => {
+    const [, rest] = /(?:^|(?:npx|--|ExecStart=\S*\/|\*|settee \/usr\/local\/bin\/|`)\s?)settee ((?:serve|admin|backup|restore|verify|copy)\b[^`]*)/.exec(line) ?? [];
+    return rest === undefined ? [] : [wordsOf(rest)];
+  });
+  const ofImage = [...text.matchAll(/(?:CMD|command:) (\["serve".*?\])/g)].map(([, list = '']) => JSON.parse(list) as string[]);
+  const ofCompose = [...text.matchAll(/docker compose .*run --rm \S+ (admin .*)/g)].map(([, rest = '']) => wordsOf(rest));
+  return [...ofShell, ...ofImage, ...ofCompose];
+}
+
+function wordsOf(text: string): string[] {
+  return [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '').map((word) => word.replace(/[,;.]$/, ''));
+}
+
+test('every command can be parsed', () => {
+  const commands = commandsIn(all).filter((words) => !words.includes('…'));
+  expect(commands.length).toBeGreaterThan(12);
+  for (const words of commands) {
+    const url = words.map((word) => (word === 'URL' ? 'postgres://db.example.org/settee' : word));
+    expect(() => parseCommand(url, {}), url.join(' ')).not.toThrow();
+  }
+});
+
+test('every variable is one that the command line reads', () => {
+  const source = ['flags.ts', 'arguments.ts'].map((name) => readFileSync(join(repository, 'src/node/command-line', name), 'utf8')).join('\n');
+  const named = new Set([...all.matchAll(/\bSETTEE_[A-Z]+\b/g)].map(([name]) => name));
+  expect([...named].sort()).toEqual(['SETTEE_DATA', 'SETTEE_HOST', 'SETTEE_PORT', 'SETTEE_PRESET', 'SETTEE_STORAGE']);
+  for (const name of named) expect(source).toContain(`environment['${name}']`);
+});
+
+test('every setting exists', () => {
+  const sections = new Set(knownNames().map((name) => splitName(name).section));
+  const named = [...all.matchAll(/(?:`|--set )([a-z_]+)\/([\w-]+)(?:=|`)/g)].filter(([, section = '']) => sections.has(section));
+  expect(named.length).toBeGreaterThan(8);
+  for (const [text, section = '', key = ''] of named) {
+    const own = ownName(section, key);
+    expect(isKnown(own.section, own.key), text).toBe(true);
+  }
+});
+
+test('the pattern for failed log-ins finds the address in entries of the log', () => {
+  const [, pattern = ''] = /^failregex = (.*)$/m.exec(page) ?? [];
+  const failregex = new RegExp(pattern.replace('<HOST>', '(?<host>[\\da-f.:]+)'));
+  for (const who of ['"ana" ', '']) {
+    const entry = `2026-01-31T12:00:00.000Z [warning] a log-in failed: ${who}from 203.0.113.7, by a session`;
+    expect(failregex.exec(entry)?.groups?.['host']).toBe('203.0.113.7');
+  }
+});
+
+test('settings in the comments of the proxies fit the server', () => {
+  for (const name of ['nginx.conf', 'Caddyfile']) {
+    expect(fileOf(name)).toContain('# --allow-host db.example.org --set httpd/trusted_proxies=127.0.0.1,::1\n');
+  }
+  expect(createConfig({ httpd: { trusted_proxies: '127.0.0.1,::1' } }).get('httpd', 'trusted_proxies')).toBe('127.0.0.1,::1');
+});
+
+async function isInstalled(tool: string): Promise<boolean> {
+  return run('sh', ['-c', `command -v ${tool}`]).then(
+    () => true,
+    () => false,
+  );
+}
+
+const [hasSystemd, hasNginx, hasOpenssl] = await Promise.all(['systemd-analyze', 'nginx', 'openssl'].map(isInstalled));
+
+describe.skipIf(!hasSystemd)('systemd', () => {
+  test('accepts the unit', async () => {
+    const unit = join(scratch, 'settee.service');
+    // The command need not be installed here.
+    writeFileSync(unit, fileOf('settee.service').replace('/usr/local/bin/settee', process.execPath));
+    const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', unit]);
+    expect(`${stdout}${stderr}`.split('\n').filter((line) => line.includes('settee.service'))).toEqual([]);
+  });
+});
+
+describe.skipIf(!hasNginx || !hasOpenssl)('nginx', () => {
+  test('accepts the configuration', async () => {
+    const [certificate, key] = [join(scratch, 'fullchain.pem'), join(scratch, 'privkey.pem')];
+    await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=db.example.org', '-out', certificate, '-keyout', key]);
+    const servers = fileOf('nginx.conf')
+      .replaceAll('/etc/letsencrypt/live/db.example.org', scratch)
+      .replaceAll(/listen (\[::\]:)?(80|443)/g, 'listen 127.0.0.1:1$2')
+      .replaceAll(/(listen 127\.0\.0\.1:\d+[^;]*;)\n\s*\1/g, '$1');
+    const whole = join(scratch, 'nginx.conf');
+    writeFileSync(whole, `error_log stderr;\npid ${join(scratch, 'nginx.pid')};\nevents {}\nhttp {\naccess_log off;\n${servers}\n}\n`);
+    const { stderr } = await run('nginx', ['-t', '-p', scratch, '-c', whole]);
+    expect(stderr).toContain('test is successful');
+  });
+});
