@@ -87,7 +87,11 @@ function checkHash(after: JsonObject): void {
  * Admins, and replications with their rights, bring accounts of other servers, with the iterations that those have. Other writers could send weak hashes, or
  * slow ones to keep the server busy. A hash that stays as it was is theirs to keep.
  */
-function checkIterations(before: JsonObject | undefined, after: JsonObject, { iterations: { least, most } }: Writer): void {
+function checkIterations(
+  before: JsonObject | undefined,
+  after: JsonObject,
+  { iterations: { least, most } }: Writer,
+): void {
   if (ownMember(after, 'password_scheme') !== 'pbkdf2') return;
   const isSame = (name: string) => before !== undefined && ownMember(before, name) === ownMember(after, name);
   if (PASSWORD_MEMBERS.every(isSame)) return;

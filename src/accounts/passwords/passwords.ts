@@ -9,7 +9,14 @@ import { randomHex } from '../../base/shared/bytes.ts';
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import { areEqualSecrets } from '../../base/shared/constant-time.ts';
 import type { Config } from '../../base/system/contract.ts';
-import { type HashSettings, hashSettings, type IterationLimits, iterationLimits, type Prf, upgradesHashes } from '../settings.ts';
+import {
+  type HashSettings,
+  hashSettings,
+  type IterationLimits,
+  iterationLimits,
+  type Prf,
+  upgradesHashes,
+} from '../settings.ts';
 import { derivePbkdf2, deriveSimple } from './key-derivation.ts';
 import { PasswordQueue } from './password-queue.ts';
 import type { PasswordHash } from './stored-password.ts';

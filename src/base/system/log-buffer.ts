@@ -69,7 +69,12 @@ export class LogBuffer implements LogTail {
 /** Writes to `log`, and, on the level that `log/level` sets, to the buffer as well. */
 export function bufferedLog(log: Log, buffer: LogBuffer, clock: Clock, config: Config): Log {
   const write = (entry: string, _level: unknown, isOfClient: boolean) => buffer.write(entry, isOfClient);
-  const kept = createLog({ level: followLogLevel(() => config), hasRequests: followRequestEntries(() => config), clock, write });
+  const kept = createLog({
+    level: followLogLevel(() => config),
+    hasRequests: followRequestEntries(() => config),
+    clock,
+    write,
+  });
   return {
     error: (message, cause) => {
       log.error(message, cause);

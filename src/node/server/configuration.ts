@@ -19,7 +19,7 @@ export interface GivenOptions {
 }
 
 /** Options that are also settings are treated as those settings: they take precedence over the file, and `_config` shows them. */
-export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = {} }: GivenOptions): Settings {
+function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = {} }: GivenOptions): Settings {
   const settings: Record<string, Readonly<Record<string, string>>> = { ...config };
   const give = (section: string, key: string, value: string | undefined) => {
     if (value !== undefined) settings[section] = { ...settings[section], [key]: value };
@@ -30,6 +30,11 @@ export function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = 
   give('ssl', 'cert_file', tlsCert);
   give('ssl', 'key_file', tlsKey);
   return settings;
+}
+
+/** Returns the given settings over the preset's and the defaults. Fails with `bad_request` on an invalid one. */
+export function givenConfig(options: GivenOptions, log?: Log): SettingsStore {
+  return createConfig(givenSettings(options), log, presetSettings(options.preset));
 }
 
 /**
@@ -57,7 +62,7 @@ export async function openConfiguration(
   storage: ConfigStorage,
   log: Log,
 ): Promise<SettingsStore> {
-  const config = createConfig(givenSettings(options), log, presetSettings(options.preset));
+  const config = givenConfig(options, log);
   await config.keepIn(storage);
   return config;
 }

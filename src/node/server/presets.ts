@@ -41,7 +41,9 @@ export function describePreset(name: PresetName | undefined, config: Config): st
   const lines = Object.entries(preset.settings).flatMap(([section, keys]) =>
     Object.entries(keys).map(([key, value]) => {
       const present = config.get(section, key);
-      return present === value ? `  ${section}/${key} = ${value}` : `  ${section}/${key} = ${present}, as you set it (the preset has ${value})`;
+      return present === value
+        ? `  ${section}/${key} = ${value}`
+        : `  ${section}/${key} = ${present}, as you set it (the preset has ${value})`;
     }),
   );
   const advice = preset.advice?.(config);

@@ -59,7 +59,12 @@ async function startService(options: ServeOptions): Promise<Service> {
   const demo =
     demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort, server: server.url });
   if (demo === undefined || typeof demo === 'string') {
-    const lines = [...describe(server), ...(demo === undefined ? [] : [demo]), ...server.presetLines, ...adviceFor(server)];
+    const lines = [
+      ...describe(server),
+      ...(demo === undefined ? [] : [demo]),
+      ...server.presetLines,
+      ...adviceFor(server),
+    ];
     return { lines, close: () => server.close() };
   }
   return {

@@ -6,7 +6,7 @@ import { clientAddressOf, integerSetting, portSetting } from '../../base/system/
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
-import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
+import type { SettingsStore } from '../../core/config/config-store.ts';
 import { type Core, createCore, type Health } from '../../core/core.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { createGateway, followVirtualHosts, VirtualHosts } from '../../http/middleware/gateway.ts';
@@ -17,13 +17,13 @@ import { createListener } from '../http/listener.ts';
 import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
 import { hasAdmin } from './admin-guard.ts';
-import { givenSettings, openConfiguration } from './configuration.ts';
+import { givenConfig, openConfiguration } from './configuration.ts';
 import { findHome } from './find-home.ts';
 import { collectAfterLargeRequests } from './garbage.ts';
 import type { Home, OtherServer, SharedHome } from './home.ts';
 import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
-import { describePreset, type PresetName, presetSettings } from './presets.ts';
+import { describePreset, type PresetName } from './presets.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
@@ -110,7 +110,7 @@ export function assertServerOptions(options: ServerOptions): void {
     const reason = `"${options.announce}" can't be announced: it must be a URL of this server, such as http://db1.example.org:5984`;
     throw new DatabaseError('bad_request', reason);
   }
-  createConfig(givenSettings(options), undefined, presetSettings(options.preset));
+  givenConfig(options);
 }
 
 function isWebAddress(text: string): boolean {
@@ -138,7 +138,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 async function start(options: ServerOptions, undo: CleanupStack): Promise<RunningServer> {
   let service: OwnedService | undefined;
   let ownUrl: string | undefined;
-  let config: SettingsStore = createConfig(givenSettings(options), undefined, presetSettings(options.preset));
+  let config: SettingsStore = givenConfig(options);
   const settings = () => service?.config ?? config;
   const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
   undo.add(closeLog);
@@ -196,8 +196,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
   return {
     url: http.url,
-    hasAdmin: hasAdmin(running.config),
-    presetLines: describePreset(options.preset, running.config),
+    ...{ hasAdmin: hasAdmin(running.config), presetLines: describePreset(options.preset, running.config) },
     ...describeHome(home),
     handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),

@@ -62,11 +62,19 @@ test('stores and reads attachments', async () => {
 test('lists, pages, finds and queries', async () => {
   await fill();
   const { result } = await client.postAllDocs({ db, keys: ['DEU', 'absent'], includeDocs: true });
-  expect([at(result, 'rows', 0, 'doc', 'name', 'common'), at(result, 'rows', 1, 'error')]).toEqual(['Germany', 'not_found']);
+  expect([at(result, 'rows', 0, 'doc', 'name', 'common'), at(result, 'rows', 1, 'error')]).toEqual([
+    'Germany',
+    'not_found',
+  ]);
   const pager = Pager.newPager(client, PagerType.POST_ALL_DOCS, { db, limit: 60 });
   expect(await pager.getAll()).toHaveLength(250);
   await client.postIndex({ db, index: { fields: [{ region: 'asc' }] }, ddoc: 'by-region', type: 'json' });
-  const found = await client.postFind({ db, selector: { region: 'Oceania', landlocked: false }, fields: ['_id'], limit: 100 });
+  const found = await client.postFind({
+    db,
+    selector: { region: 'Oceania', landlocked: false },
+    fields: ['_id'],
+    limit: 100,
+  });
   expect(found.result.docs).toHaveLength(27);
   const views = { regions: { map: 'function (doc) { if (doc.region) emit(doc.region, 1); }', reduce: '_count' } };
   await client.putDesignDocument({ db, ddoc: 'by', designDocument: { views } });

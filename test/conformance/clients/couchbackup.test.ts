@@ -30,7 +30,12 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'settee-couchbackup-'));
   for (const name of ['source', 'target']) await admin.db.create(name);
   await admin.use('source').bulk({ docs: countryDocuments() });
-  await admin.use('source').insert({ _id: '_design/by', views: { region: { map: 'function (d) { emit(d.region) }' } } } as nano.ViewDocument<unknown>);
+  await admin
+    .use('source')
+    .insert({
+      _id: '_design/by',
+      views: { region: { map: 'function (d) { emit(d.region) }' } },
+    } as nano.ViewDocument<unknown>);
   const { rev } = await admin.use('source').get('ABW');
   await admin.use('source').destroy('ABW', rev ?? '');
 });

@@ -28,7 +28,11 @@ beforeAll(async () => {
   }
   await ask('PUT', '/medic/_security', { members: { roles: ['chw'] } }, 'root:secret');
   for (let first = 0; first < DOCUMENTS; first += 5_000) {
-    const docs = Array.from({ length: 5_000 }, (_, index) => ({ _id: idOf(first + index), form: 'visit', n: first + index }));
+    const docs = Array.from({ length: 5_000 }, (_, index) => ({
+      _id: idOf(first + index),
+      form: 'visit',
+      n: first + index,
+    }));
     await ask('POST', '/medic/_bulk_docs', { docs }, 'root:secret');
   }
 });
@@ -45,14 +49,23 @@ function idsOf(user: number): string[] {
 
 async function ask(method: string, path: string, json?: unknown, user = 'chw-0:secret'): Promise<unknown> {
   const headers = { 'content-type': 'application/json', authorization: `Basic ${btoa(user)}` };
-  const answer = await fetch(`${host.baseUrl}${path}`, { method, headers, ...(json !== undefined && { body: JSON.stringify(json) }) });
+  const answer = await fetch(`${host.baseUrl}${path}`, {
+    method,
+    headers,
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+  });
   const value: unknown = await answer.json();
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(value)}`);
   return value;
 }
 
 const changes = (user: number, query: string) =>
-  ask('POST', `/medic/_changes?filter=_doc_ids&style=all_docs&${query}`, { doc_ids: idsOf(user) }, `chw-${user}:secret`);
+  ask(
+    'POST',
+    `/medic/_changes?filter=_doc_ids&style=all_docs&${query}`,
+    { doc_ids: idsOf(user) },
+    `chw-${user}:secret`,
+  );
 
 /** As PouchDB pulls: pages of changes, and the documents of each by `_bulk_get`. Returns the ids, and where it ended. */
 async function pull(user: number): Promise<{ readonly ids: Set<unknown>; readonly since: unknown }> {
@@ -63,7 +76,9 @@ async function pull(user: number): Promise<{ readonly ids: Set<unknown>; readonl
     const rows = arrayAt(page, 'results');
     since = at(page, 'last_seq');
     for (let first = 0; first < rows.length; first += SAMPLE) {
-      const docs = rows.slice(first, first + BATCH).map((row) => ({ id: at(row, 'id'), rev: at(row, 'changes', 0, 'rev') }));
+      const docs = rows
+        .slice(first, first + BATCH)
+        .map((row) => ({ id: at(row, 'id'), rev: at(row, 'changes', 0, 'rev') }));
       const read = await ask('POST', '/medic/_bulk_get?revs=true&latest=true', { docs }, `chw-${user}:secret`);
       for (const one of arrayAt(read, 'results')) expect(at(one, 'docs', 0, 'ok', '_id')).toBe(at(one, 'id'));
     }
@@ -100,11 +115,16 @@ test('a long poll with ten thousand ids wakes for one of them, and for no other'
 });
 
 test('the ids of a replication by document may be as many', async () => {
-  await ask('POST', '/_replicate', {
-    source: { url: `${host.baseUrl}/medic`, auth: { basic: { username: 'root', password: 'secret' } } },
-    target: { url: `${host.baseUrl}/part`, auth: { basic: { username: 'root', password: 'secret' } } },
-    create_target: true,
-    doc_ids: idsOf(1),
-  }, 'root:secret');
+  await ask(
+    'POST',
+    '/_replicate',
+    {
+      source: { url: `${host.baseUrl}/medic`, auth: { basic: { username: 'root', password: 'secret' } } },
+      target: { url: `${host.baseUrl}/part`, auth: { basic: { username: 'root', password: 'secret' } } },
+      create_target: true,
+      doc_ids: idsOf(1),
+    },
+    'root:secret',
+  );
   expect(await ask('GET', '/part', undefined, 'root:secret')).toMatchObject({ doc_count: IDS });
 });

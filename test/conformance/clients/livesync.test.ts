@@ -27,7 +27,11 @@ interface Asked {
 
 async function ask(method: string, path: string, { json, ...given }: Asked = {}) {
   const headers = { authorization: AUTHORIZATION, 'content-type': 'application/json', ...given };
-  const answer = await fetch(`${server.url}${path}`, { method, headers, ...(json !== undefined && { body: JSON.stringify(json) }) });
+  const answer = await fetch(`${server.url}${path}`, {
+    method,
+    headers,
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+  });
   return { status: answer.status, headers: answer.headers, json: (await answer.json()) as unknown };
 }
 
@@ -66,7 +70,14 @@ describe('the set-up', () => {
   test('by the script of the plugin sets all that its check wants', async () => {
     await start();
     expect(await objections()).not.toEqual([]);
-    const setup = { action: 'enable_single_node', username: 'vault', password: 'secret', bind_address: '0.0.0.0', port: 5984, singlenode: true };
+    const setup = {
+      action: 'enable_single_node',
+      username: 'vault',
+      password: 'secret',
+      bind_address: '0.0.0.0',
+      port: 5984,
+      singlenode: true,
+    };
     expect((await ask('POST', '_cluster_setup', { json: setup })).json).toEqual({ ok: true });
     const settings = [
       ['chttpd/require_valid_user', 'true', 'false'],
@@ -108,7 +119,10 @@ describe('the set-up', () => {
       expect(answer.headers.get('access-control-allow-headers')?.toLowerCase()).toContain('authorization');
       expect(answer.headers.get('access-control-allow-methods')).toContain('POST');
     }
-    const other = await fetch(`${server.url}vault/_bulk_docs`, { method: 'OPTIONS', headers: { origin: 'https://other.example' } });
+    const other = await fetch(`${server.url}vault/_bulk_docs`, {
+      method: 'OPTIONS',
+      headers: { origin: 'https://other.example' },
+    });
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
   });
 
@@ -125,7 +139,11 @@ describe('the set-up', () => {
 /** The ids of chunks are hashes of their content; those of encrypted ones begin with `h:+`. */
 function chunk(number: number): { readonly _id: string; readonly type: 'leaf'; readonly data: string } {
   const hash = (number * 2_654_435_761).toString(36);
-  return { _id: `h:${number % 3 === 0 ? '+' : ''}${hash}`, type: 'leaf', data: `${number} `.repeat(1 + (number % 400)) };
+  return {
+    _id: `h:${number % 3 === 0 ? '+' : ''}${hash}`,
+    type: 'leaf',
+    data: `${number} `.repeat(1 + (number % 400)),
+  };
 }
 
 const CHUNKS = 2_000;
@@ -147,7 +165,12 @@ describe('the load', () => {
 
   test('documents of its own are read and written', async () => {
     await remote.put({ _id: 'obsydian_livesync_version', type: 'versioninfo', version: 12 });
-    const milestone = { _id: '_local/obsydian_livesync_milestone', type: 'milestoneinfo', locked: false, accepted_nodes: ['a'] };
+    const milestone = {
+      _id: '_local/obsydian_livesync_milestone',
+      type: 'milestoneinfo',
+      locked: false,
+      accepted_nodes: ['a'],
+    };
     await expect(remote.get(milestone._id)).rejects.toMatchObject({ status: 404 });
     await remote.put(milestone);
     const kept = Object(await remote.get(milestone._id));
@@ -164,12 +187,17 @@ describe('the load', () => {
     // Which of them lack, and then all of them.
     const keys = [...ids.slice(0, 240), ...Array.from({ length: 10 }, (_, n) => `h:absent${n}`)];
     const rows = arrayAt(await remote.allDocs({ keys }), 'rows');
-    expect(rows.map((row) => at(row, 'error') ?? at(row, 'id'))).toEqual([...ids.slice(0, 240), ...Array(10).fill('not_found')]);
+    expect(rows.map((row) => at(row, 'error') ?? at(row, 'id'))).toEqual([
+      ...ids.slice(0, 240),
+      ...Array(10).fill('not_found'),
+    ]);
     const fetched = arrayAt(await remote.allDocs({ keys: ids, include_docs: true }), 'rows');
     expect(fetched.map((row) => at(row, 'doc', 'data'))).toEqual(chunks.map(({ data }) => data));
     const range = arrayAt(await remote.allDocs({ startkey: 'h:', endkey: 'h:\ufff0' }), 'rows');
     expect(range).toHaveLength(CHUNKS);
-    const { json } = await ask('POST', 'vault/_bulk_get?revs=true&latest=true', { json: { docs: ids.map((id) => ({ id })) } });
+    const { json } = await ask('POST', 'vault/_bulk_get?revs=true&latest=true', {
+      json: { docs: ids.map((id) => ({ id })) },
+    });
     expect(arrayAt(json, 'results').map((one) => at(one, 'docs', 0, 'ok', '_id'))).toEqual(ids);
   });
 
@@ -191,7 +219,13 @@ describe('the load', () => {
       await desktop.bulkDocs(chunks.slice(0, 300));
       await desktop.put(note('Journal/Über 2026.md', ids.slice(0, 300)));
       await desktop.replicate.to(remote, { batch_size: 50 });
-      const live = phone.sync(remote, { live: true, retry: true, batch_size: 25, batches_limit: 25, heartbeat: 30_000 });
+      const live = phone.sync(remote, {
+        live: true,
+        retry: true,
+        batch_size: 25,
+        batches_limit: 25,
+        heartbeat: 30_000,
+      });
       const arrived = new Promise<void>((resolve) => live.on('paused', () => resolve()));
       await arrived;
       const id = 'journal/über 2026.md';

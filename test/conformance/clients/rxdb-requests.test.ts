@@ -19,16 +19,22 @@ afterEach(() => ask('DELETE', ''));
 
 async function ask(method: string, path: string, body?: unknown): Promise<unknown> {
   const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${url}${path}`, { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
   return answer.json();
 }
 
 /** The plugin puts nothing into quotes, and encodes nothing. */
 const pull = (since: unknown, feed = 'normal', limit = 2) =>
-  ask('GET', `_changes?style=all_docs&feed=${feed}&include_docs=true&since=${since}&heartbeat=60000&limit=${limit}&seq_interval=${limit}`);
+  ask(
+    'GET',
+    `_changes?style=all_docs&feed=${feed}&include_docs=true&since=${since}&heartbeat=60000&limit=${limit}&seq_interval=${limit}`,
+  );
 
-const masterStates = (...keys: string[]) =>
-  ask('POST', '_all_docs?', { keys, include_docs: true, deleted: 'ok' });
+const masterStates = (...keys: string[]) => ask('POST', '_all_docs?', { keys, include_docs: true, deleted: 'ok' });
 
 const push = (...docs: object[]) => ask('POST', '_bulk_docs?', { docs });
 

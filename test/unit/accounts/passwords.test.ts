@@ -141,7 +141,11 @@ describe('a password', () => {
       return derive(algorithm, key, length);
     });
     try {
-      const slowChecks = [one.matches('apple', slow, 'a'), one.matches('apple', slow, 'b'), one.matches('x', slow, 'c')];
+      const slowChecks = [
+        one.matches('apple', slow, 'a'),
+        one.matches('apple', slow, 'b'),
+        one.matches('x', slow, 'c'),
+      ];
       await vi.waitFor(() => expect(held).toHaveLength(1));
       expect(await one.matches('pear', quick, 'd')).toBe(true);
       expect(held).toHaveLength(1);

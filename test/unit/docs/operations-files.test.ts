@@ -31,16 +31,25 @@ function commandsIn(text: string): string[][] {
   const code = [...text.matchAll(/^```(?:sh|)\n(.*?)^```$/gms)].map(([, block = '']) => block);
   const lines = [...code, text.replace(/^```.*?^```$/gms, '')].flatMap((one) => one.split('\n'));
   const ofShell = lines.flatMap((line) => {
-    const [, rest] = /(?:^|(?:npx|--|ExecStart=\S*\/|\*|settee \/usr\/local\/bin\/|`)\s?)settee ((?:serve|admin|backup|restore|verify|copy)\b[^`]*)/.exec(line) ?? [];
+    const [, rest] =
+      /(?:^|(?:npx|--|ExecStart=\S*\/|\*|settee \/usr\/local\/bin\/|`)\s?)settee ((?:serve|admin|backup|restore|verify|copy)\b[^`]*)/.exec(
+        line,
+      ) ?? [];
     return rest === undefined ? [] : [wordsOf(rest)];
   });
-  const ofImage = [...text.matchAll(/(?:CMD|command:) (\["serve".*?\])/g)].map(([, list = '']) => JSON.parse(list) as string[]);
-  const ofCompose = [...text.matchAll(/docker compose .*run --rm \S+ (admin .*)/g)].map(([, rest = '']) => wordsOf(rest));
+  const ofImage = [...text.matchAll(/(?:CMD|command:) (\["serve".*?\])/g)].map(
+    ([, list = '']) => JSON.parse(list) as string[],
+  );
+  const ofCompose = [...text.matchAll(/docker compose .*run --rm \S+ (admin .*)/g)].map(([, rest = '']) =>
+    wordsOf(rest),
+  );
   return [...ofShell, ...ofImage, ...ofCompose];
 }
 
 function wordsOf(text: string): string[] {
-  return [...text.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '').map((word) => word.replace(/[,;.]$/, ''));
+  return [...text.matchAll(/'([^']*)'|(\S+)/g)]
+    .map(([, quoted, plain]) => quoted ?? plain ?? '')
+    .map((word) => word.replace(/[,;.]$/, ''));
 }
 
 test('every command can be parsed', () => {
@@ -53,7 +62,9 @@ test('every command can be parsed', () => {
 });
 
 test('every variable is one that the command line reads', () => {
-  const source = ['flags.ts', 'arguments.ts'].map((name) => readFileSync(join(repository, 'src/node/command-line', name), 'utf8')).join('\n');
+  const source = ['flags.ts', 'arguments.ts']
+    .map((name) => readFileSync(join(repository, 'src/node/command-line', name), 'utf8'))
+    .join('\n');
   const named = new Set([...all.matchAll(/\bSETTEE_[A-Z]+\b/g)].map(([name]) => name));
   expect([...named].sort()).toEqual(['SETTEE_DATA', 'SETTEE_HOST', 'SETTEE_PORT', 'SETTEE_PRESET', 'SETTEE_STORAGE']);
   for (const name of named) expect(source).toContain(`environment['${name}']`);
@@ -61,7 +72,9 @@ test('every variable is one that the command line reads', () => {
 
 test('every setting exists', () => {
   const sections = new Set(knownNames().map((name) => splitName(name).section));
-  const named = [...all.matchAll(/(?:`|--set )([a-z_]+)\/([\w-]+)(?:=|`)/g)].filter(([, section = '']) => sections.has(section));
+  const named = [...all.matchAll(/(?:`|--set )([a-z_]+)\/([\w-]+)(?:=|`)/g)].filter(([, section = '']) =>
+    sections.has(section),
+  );
   expect(named.length).toBeGreaterThan(8);
   for (const [text, section = '', key = ''] of named) {
     const own = ownName(section, key);
@@ -82,7 +95,9 @@ test('settings in the comments of the proxies fit the server', () => {
   for (const name of ['nginx.conf', 'Caddyfile']) {
     expect(fileOf(name)).toContain('# --allow-host db.example.org --set httpd/trusted_proxies=127.0.0.1,::1\n');
   }
-  expect(createConfig({ httpd: { trusted_proxies: '127.0.0.1,::1' } }).get('httpd', 'trusted_proxies')).toBe('127.0.0.1,::1');
+  expect(createConfig({ httpd: { trusted_proxies: '127.0.0.1,::1' } }).get('httpd', 'trusted_proxies')).toBe(
+    '127.0.0.1,::1',
+  );
 });
 
 async function isInstalled(tool: string): Promise<boolean> {
@@ -107,13 +122,28 @@ describe.skipIf(!hasSystemd)('systemd', () => {
 describe.skipIf(!hasNginx || !hasOpenssl)('nginx', () => {
   test('accepts the configuration', async () => {
     const [certificate, key] = [join(scratch, 'fullchain.pem'), join(scratch, 'privkey.pem')];
-    await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=db.example.org', '-out', certificate, '-keyout', key]);
+    await run('openssl', [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-subj',
+      '/CN=db.example.org',
+      '-out',
+      certificate,
+      '-keyout',
+      key,
+    ]);
     const servers = fileOf('nginx.conf')
       .replaceAll('/etc/letsencrypt/live/db.example.org', scratch)
       .replaceAll(/listen (\[::\]:)?(80|443)/g, 'listen 127.0.0.1:1$2')
       .replaceAll(/(listen 127\.0\.0\.1:\d+[^;]*;)\n\s*\1/g, '$1');
     const whole = join(scratch, 'nginx.conf');
-    writeFileSync(whole, `error_log stderr;\npid ${join(scratch, 'nginx.pid')};\nevents {}\nhttp {\naccess_log off;\n${servers}\n}\n`);
+    writeFileSync(
+      whole,
+      `error_log stderr;\npid ${join(scratch, 'nginx.pid')};\nevents {}\nhttp {\naccess_log off;\n${servers}\n}\n`,
+    );
     const { stderr } = await run('nginx', ['-t', '-p', scratch, '-c', whole]);
     expect(stderr).toContain('test is successful');
   });

@@ -36,7 +36,11 @@ export async function postLog(service: AdministrationService, context: Context):
   const level = LEVELS.find((one) => one === given);
   if (level === undefined) {
     const name = typeof given === 'string' ? given.slice(0, 200) : JSON.stringify(given ?? null).slice(0, 200);
-    throw new CustomCodeError('bad_request', `Unrecognized log level '${name}'`, 'level must be debug, info, warning or error.');
+    throw new CustomCodeError(
+      'bad_request',
+      `Unrecognized log level '${name}'`,
+      'level must be debug, info, warning or error.',
+    );
   }
   const isAdmin = context.user.roles.includes(ADMIN_ROLE);
   const longest = isAdmin ? MAX_MESSAGE_LENGTH : MAX_LENGTH_OF_USERS;

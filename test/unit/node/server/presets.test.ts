@@ -28,7 +28,11 @@ async function start(options: ServerOptions = {}): Promise<RunningServer> {
 const headers = { authorization: `Basic ${btoa('root:secret')}`, 'content-type': 'application/json' };
 
 async function ask({ url }: RunningServer, method: string, path: string, json?: unknown): Promise<unknown> {
-  const answer = await fetch(`${url}${path}`, { method, headers, ...(json !== undefined && { body: JSON.stringify(json) }) });
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers,
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+  });
   return answer.json();
 }
 

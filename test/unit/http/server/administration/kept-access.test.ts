@@ -35,7 +35,9 @@ async function change(what: string, body: string | null = null, headers: Headers
 const LOCKS = 'The change would lock out admins, so nothing was changed: ';
 
 test('iteration limits that would lock out an admin are refused', async () => {
-  await open({ admins: { old: OLD.replace('4096', '200000'), never: '-pbkdf2-none', strong: OLD.replace('4096', '2000000') } });
+  await open({
+    admins: { old: OLD.replace('4096', '200000'), never: '-pbkdf2-none', strong: OLD.replace('4096', '2000000') },
+  });
   const [status, reason] = await put('svc_httpd_auth/max_verified_iterations', '199999');
   expect([status, reason]).toEqual([
     400,
