@@ -53,7 +53,8 @@ function wordsOf(text: string): string[] {
 }
 
 test('every command can be parsed', () => {
-  const commands = commandsIn(all).filter((words) => !words.includes('…'));
+  // A command that is only named has no arguments.
+  const commands = commandsIn(all).filter(({ length }) => length > 1);
   expect(commands.length).toBeGreaterThan(12);
   for (const words of commands) {
     const url = words.map((word) => (word === 'URL' ? 'postgres://db.example.org/settee' : word));
