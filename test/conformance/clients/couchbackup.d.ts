@@ -1,6 +1,6 @@
 /** What the tests use of couchbackup, which brings no types of its own. */
 declare module '@cloudant/couchbackup' {
-  interface BackupOptions {
+  export interface BackupOptions {
     readonly bufferSize?: number;
     readonly parallelism?: number;
     readonly log?: string;

@@ -36,8 +36,8 @@ beforeEach(async () => {
       _id: '_design/by',
       views: { region: { map: 'function (d) { emit(d.region) }' } },
     } as nano.ViewDocument<unknown>);
-  const { rev } = await admin.use('source').get('ABW');
-  await admin.use('source').destroy('ABW', rev ?? '');
+  const { _rev: rev } = await admin.use('source').get('ABW');
+  await admin.use('source').destroy('ABW', rev);
 });
 afterEach(async () => {
   for (const name of ['source', 'target']) await admin.db.destroy(name);
