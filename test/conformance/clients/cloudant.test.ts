@@ -1,7 +1,7 @@
 /** `@ibm-cloud/cloudant`, IBM's client of this interface family. */
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { ChangesFollower, CloudantV1, CouchdbSessionAuthenticator, Pager, PagerType } from '@ibm-cloud/cloudant';
+import { ChangesFollower, CloudantV1, CouchdbSessionAuthenticator, PagerType, Pagination } from '@ibm-cloud/cloudant';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { at } from '../../support/conformance/json.ts';
 import { NodeHost } from '../../support/conformance/node-host.ts';
@@ -63,8 +63,8 @@ test('lists, pages, finds and queries', async () => {
     'Germany',
     'not_found',
   ]);
-  const pager = Pager.newPager(client, PagerType.POST_ALL_DOCS, { db, limit: 60 });
-  expect(await pager.getAll()).toHaveLength(250);
+  const pages = Pagination.newPagination(client, PagerType.POST_ALL_DOCS, { db, limit: 60 });
+  expect(await pages.pager().getAll()).toHaveLength(250);
   await client.postIndex({ db, index: { fields: [{ region: 'asc' }] }, ddoc: 'by-region', type: 'json' });
   const found = await client.postFind({
     db,
@@ -92,8 +92,8 @@ test('follows changes to their end', async () => {
 test('reads what servers of the family tell about themselves', async () => {
   expect((await client.getServerInformation()).result).toMatchObject({ vendor: { name: 'Settee' } });
   expect((await client.getUpInformation()).result.status).toBe('ok');
-  expect((await client.getMembershipInformation()).result.all_nodes).toEqual(['nonode@nohost']);
+  expect((await client.getMembershipInformation()).result.allNodes).toEqual(['nonode@nohost']);
   expect((await client.getSecurity({ db })).result).toBeTypeOf('object');
   const { result } = await client.postDbsInfo({ keys: [db, 'absent'] });
-  expect([at(result, 0, 'info', 'db_name'), at(result, 1, 'error')]).toEqual([db, 'not_found']);
+  expect([at(result, 0, 'info', 'dbName'), at(result, 1, 'error')]).toEqual([db, 'not_found']);
 });

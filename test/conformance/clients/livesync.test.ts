@@ -226,8 +226,11 @@ describe('the load', () => {
         batches_limit: 25,
         heartbeat: 30_000,
       });
-      const arrived = new Promise<void>((resolve) => live.on('paused', () => resolve()));
-      await arrived;
+      await new Promise<void>((resolve) => {
+        live.on('change', async () => {
+          if (at(await phone.info(), 'doc_count') === 301) resolve();
+        });
+      });
       const id = 'journal/über 2026.md';
       expect(await phone.get(id)).toMatchObject({ children: ids.slice(0, 300) });
       live.cancel();
