@@ -2,7 +2,7 @@
  * Reads request bodies (docs/http/requests.md#request-bodies): inflated, within `svc/max_document_size` bytes, as valid UTF-8. Nothing
  * is passed on before the whole body has arrived, so a request that stops half-way changes nothing.
  */
-import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import { DatabaseError, type ErrorCode, isDatabaseError } from '../../base/errors/database-error.ts';
 import { gaveWay } from '../../base/errors/too-busy.ts';
 import { assertShallowText } from '../../base/json/nesting.ts';
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
@@ -45,6 +45,8 @@ const INFLATION_BYTES = 1_048_576;
 const COUNTED_LENGTH = 4_096;
 /** About what an upload holds while it is stored on arrival: chunks, pages before they are written, and the compressor's memory. */
 const UPLOAD_BYTES = 1_310_720;
+/** How a body may fail, besides being broken off. */
+const PASSED_ON: readonly ErrorCode[] = ['request_timeout', 'unauthorized', 'too_large'];
 /** How many bytes of a Blob are read at once. */
 const BLOB_SLICE = 1_048_576;
 /** How many bytes are decoded in one step. Above about a megabyte, Node makes a text of two bytes a character, regardless of the characters. */
@@ -346,6 +348,6 @@ function nextChunk(stream: ByteStream): Promise<Uint8Array | undefined> {
 }
 
 function brokenOff(cause?: unknown): never {
-  if (isDatabaseError(cause, 'request_timeout') || isDatabaseError(cause, 'unauthorized')) throw cause;
+  if (isDatabaseError(cause) && PASSED_ON.includes(cause.code)) throw cause;
   throw new DatabaseError('bad_request', 'The request body broke off before its end; nothing was changed.', { cause });
 }

@@ -44,7 +44,7 @@ test('creates, reads, changes and deletes documents', async () => {
   const changed = await client.putDocument({ db, docId: 'a/b', document: { ...read, n: 2 } });
   const conflict = client.putDocument({ db, docId: 'a/b', document: { ...read, n: 3 } });
   await expect(conflict).rejects.toMatchObject({ status: 409 });
-  await client.deleteDocument({ db, docId: 'a/b', rev: changed.result.rev });
+  await client.deleteDocument({ db, docId: 'a/b', rev: changed.result.rev ?? '' });
   await expect(client.getDocument({ db, docId: 'a/b' })).rejects.toMatchObject({ status: 404 });
 });
 

@@ -212,21 +212,4 @@ export default suite('document_size', [
     },
     { needs: ['settings'] },
   ),
-
-  test(
-    'so is a body that does not say how long it is',
-    async (given) => {
-      const t = await given.withSettings({ httpd: { max_http_request_size: '70000' } });
-      for (const [bytes, status] of [
-        [70_001, 413],
-        [70_000, 201],
-      ] as const) {
-        const head = `PUT /${t.db}/doc/file HTTP/1.1\r\nHost: ${new URL(t.baseUrl).host}\r\nConnection: close\r\n`;
-        const body = `Transfer-Encoding: chunked\r\n\r\n${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n0\r\n\r\n`;
-        const answer = await t.host.sendRaw?.(new TextEncoder().encode(head + body));
-        assert.match(new TextDecoder().decode(answer), new RegExp(`^HTTP/1\\.1 ${status} `));
-      }
-    },
-    { needs: ['settings', 'raw-socket'] },
-  ),
 ]);
