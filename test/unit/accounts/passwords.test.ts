@@ -193,7 +193,13 @@ describe('a password', () => {
       one.noteStored({ scheme: 'pbkdf2', prf: 'sha', key: '0'.repeat(40), salt: 'salt', iterations: 1_000_001 });
       for (const hash of [undefined, weak]) expect(await spent(one.matches('pear', hash))).toBe(5000);
       // Nor does a check of that one take longer, or less.
-      const tooSlow = { scheme: 'pbkdf2', prf: 'sha', key: '0'.repeat(40), salt: 'salt', iterations: 1_000_001 } as const;
+      const tooSlow = {
+        scheme: 'pbkdf2',
+        prf: 'sha',
+        key: '0'.repeat(40),
+        salt: 'salt',
+        iterations: 1_000_001,
+      } as const;
       expect(await spent(one.matches('pear', tooSlow))).toBe(5000);
       // With one that this server would not make, all take what it makes, and then that one.
       const slow = { ...tooSlow, iterations: 200_000 };
