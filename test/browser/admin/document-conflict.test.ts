@@ -40,6 +40,7 @@ describe.each(chosenEngines())('a document that others change on the administrat
     await page.sees('5 values are lost');
     await page.press('Review and resolve');
     await page.sees('2 other revisions are deleted, each by its own revision, in one request.');
+    await page.sees('Their content may be dropped at any time from then on');
     await page.press('Resolve');
     await page.seesNo('it has 3 revisions');
     expect(await page.text('library/trip?conflicts=true')).toMatch(/"place":\["all",1.0\],"n":2\}$/);

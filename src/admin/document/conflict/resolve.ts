@@ -58,7 +58,7 @@ function effectsOf(others: number, files: number, isChanged: boolean): readonly 
   return [
     isChanged ? 'The result becomes the next revision of the winner.' : 'The winner stays as it is.',
     ...(files > 0 ? [`${formatMany(files, 'attachment is', 'attachments are')} stored with it.`] : []),
-    `${isFirst ? 'Only when that is done, ' : ''}${formatMany(others, 'other revision is', 'other revisions are')} deleted, each by its own revision, in one request. That replicates to peers. Their content is kept until the database is compacted, which servers also do by themselves.`,
+    `${isFirst ? 'Only when that is done, ' : ''}${formatMany(others, 'other revision is', 'other revisions are')} deleted, each by its own revision, in one request. That replicates to peers. Their content may be dropped at any time from then on, within seconds or only by a compaction.`,
     ...(files > 0 && isChanged ? ['With an attachment, rev is the revision that the request before returned.'] : []),
   ];
 }

@@ -53,9 +53,9 @@ function Tree({ database, id, tree, onTake }: TreeProps) {
   return (
     <section class="revisions" aria-label="Revisions">
       <p class="muted">
-        {formatMany(labels.size, 'revision')}, {formatMany(branches.length, 'branch', 'branches')}. Replaced revisions
-        are kept until the database is compacted, not as a history. Servers also compact by themselves; then only the
-        names stay.
+        {formatMany(labels.size, 'revision')}, {formatMany(branches.length, 'branch', 'branches')}. This is not a
+        history: the contents of replaced revisions may be dropped at any time, within seconds or only by a compaction.
+        Then only their names stay.
       </p>
       <div class="revision-tree">
         <div class="revision-head" aria-hidden="true">
