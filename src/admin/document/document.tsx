@@ -11,6 +11,7 @@ import { stagedEdit } from '../staging/staged.ts';
 import { stored } from '../staging/staging-bar.tsx';
 import { Attachments } from './attachments.tsx';
 import { ConflictPanel } from './conflict/conflict-panel.tsx';
+import { DeletedDocument } from './deleted-document.tsx';
 import { OpenDocument } from './open-document.tsx';
 import { ShownRevision } from './shown-revision.tsx';
 import './document.css';
@@ -57,13 +58,14 @@ function NewDocument({ database }: { readonly database: string }) {
 
 function ExistingDocument({ database, id }: { readonly database: string; readonly id: string }) {
   const { value, failure, isLoading, reload } = useLoaded(
-    async (signal) => ({ found: await readDocument(database, id, signal) }),
+    (signal) => readDocument(database, id, signal),
     [database, id],
   );
   useRereading(reload);
   const found = value === undefined ? stagedBase(database, id) : value.found;
   if (value === undefined && found === undefined)
     return failure === undefined && isLoading ? null : <ErrorNote failure={failure} retry={reload} />;
+  const isDeleted = value?.isDeleted === true;
   return (
     <section class="fill document-screen">
       <header class="tool-row">
@@ -72,7 +74,7 @@ function ExistingDocument({ database, id }: { readonly database: string; readonl
           above={[{ label: 'All documents', href: hrefOf(['db', database]) }]}
         />
         <h2>{id}</h2>
-        <ShownRevision rev={found?.rev} />
+        <ShownRevision rev={found?.rev} isDeleted={isDeleted} />
         <span class="spring" />
         <button type="button" onClick={reload}>
           Reload
@@ -82,7 +84,11 @@ function ExistingDocument({ database, id }: { readonly database: string; readonl
       {found !== undefined && found.conflicts.length > 0 && (
         <ConflictPanel database={database} id={id} winner={found.rev} conflicts={found.conflicts} />
       )}
-      <OpenDocument database={database} id={id} stored={found} />
+      {isDeleted && stagedEdit(database, id) === undefined ? (
+        <DeletedDocument database={database} id={id} />
+      ) : (
+        <OpenDocument database={database} id={id} stored={found} />
+      )}
       {found !== undefined && <Attachments database={database} stored={found} />}
     </section>
   );

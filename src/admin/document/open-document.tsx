@@ -9,13 +9,14 @@ import { type StagedEdit, stage, stagedEdit, unstage } from '../staging/staged.t
 import { NewerRevision } from './conflict/newer-revision.tsx';
 import { FieldForm } from './form/field-form.tsx';
 import { useKnownIds } from './known-ids.ts';
+import { newText } from './new-text.ts';
 import { Revisions } from './revisions/revisions.tsx';
 import { Tabs } from './tabs.tsx';
 
 interface OpenDocumentProps {
   readonly database: string;
   readonly id: string;
-  /** Undefined: it is not stored yet, or it is deleted. */
+  /** Undefined: it is not stored yet, or deleted with an edit that is to bring it back. */
   readonly stored: Pick<StoredDocument, 'rev' | 'text' | 'attachments' | 'conflicts'> | undefined;
 }
 
@@ -189,8 +190,4 @@ function ToBeDeleted({ onKeep }: { readonly onKeep: () => void }) {
       </button>
     </p>
   );
-}
-
-function newText(id: string): string {
-  return JSON.stringify({ _id: id }, null, 2);
 }

@@ -1,10 +1,16 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+interface ShownRevisionProps {
+  /** Undefined if none is stored, or the document is deleted. */
+  readonly rev: string | undefined;
+  readonly isDeleted: boolean;
+}
+
 /**
- * The revision in sight; `rev`: undefined if none is stored. When a new one takes its place, after a store or because somebody else has written
+ * The revision in sight. When a new one takes its place, after a store or because somebody else has written
  * it, it is marked for a moment, and screen readers say it. Nothing else says that storing was successful.
  */
-export function ShownRevision({ rev }: { readonly rev: string | undefined }) {
+export function ShownRevision({ rev, isDeleted }: ShownRevisionProps) {
   const former = useRef(rev);
   const [isNew, setNew] = useState(false);
   useEffect(() => {
@@ -15,7 +21,7 @@ export function ShownRevision({ rev }: { readonly rev: string | undefined }) {
   return (
     <>
       {rev === undefined ? (
-        <span class="tag warn">not stored</span>
+        <span class={isDeleted ? 'tag bad' : 'tag warn'}>{isDeleted ? 'deleted' : 'not stored'}</span>
       ) : (
         // The key begins the animation again.
         <code key={rev} class={isNew ? 'muted rev new' : 'muted rev'}>

@@ -20,20 +20,34 @@ export interface Attachment {
   readonly bytes: number;
 }
 
-/** Undefined if there is none, or it is deleted. */
-export async function readDocument(
-  database: string,
-  id: string,
-  signal?: AbortSignal,
-): Promise<StoredDocument | undefined> {
+/** What is stored under an id. `found`: undefined if there is no document, or it is deleted. */
+export interface Stored {
+  readonly found: StoredDocument | undefined;
+  readonly isDeleted: boolean;
+}
+
+export async function readDocument(database: string, id: string, signal?: AbortSignal): Promise<Stored> {
   const request = { method: 'GET', path: `${pathOf(database, id)}?conflicts=true` };
   const response = await exchange(request, signal === undefined ? {} : { signal });
-  if (response.status === 404) return undefined;
+  if (response.status === 404) return { found: undefined, isDeleted: reasonIn(response.text) === 'deleted' };
   // Fails if the status is not 2xx.
   const { _conflicts } = parseResponse<JsonObject>(response, request);
   const tree = parseJson(response.text);
   const conflicts = Array.isArray(_conflicts) ? _conflicts.map(String) : [];
-  return { id, rev: revOf(tree), text: printPretty(ownMembers(tree)), attachments: attachmentsOf(tree), conflicts };
+  const text = printPretty(ownMembers(tree));
+  return {
+    found: { id, rev: revOf(tree), text, attachments: attachmentsOf(tree), conflicts },
+    isDeleted: false,
+  };
+}
+
+/** The `reason` of an error; undefined if the text is none. */
+function reasonIn(text: string): unknown {
+  try {
+    return Object(JSON.parse(text)).reason;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The text of one revision; undefined if its body is gone, or was never there. */

@@ -115,9 +115,38 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await page.press('Review and store');
     await page.sees('library/a to be deleted');
     await page.press('Store');
-    await page.sees('not stored');
+    await page.sees('Deleted (revision 2-');
+    await page.seesNo('not stored');
     await page.gone('library/a');
     expect(await page.ask('GET', 'library/a')).toMatchObject({ error: 'not_found', reason: 'deleted' });
+    expect(await page.tab.evaluate(`document.querySelector('.document-screen [aria-live=polite]').textContent`)).toBe(
+      'The document is deleted.',
+    );
+    expect(await page.tab.evaluate(`document.querySelectorAll('[role=tab]').length`)).toBe(0);
+    await page.press('To the list of all documents');
+    await page.sees('New document');
+  });
+
+  test('that is deleted is brought back, or written anew where its content is gone', async () => {
+    await openLibrary();
+    const { rev } = Object(await page.ask('PUT', 'library/a', { n: 1 }));
+    await page.ask('DELETE', `library/a?rev=${rev}`);
+    await page.goTo('#/db/library/document/a');
+    await page.press('Bring it back');
+    await page.press('Review and store');
+    await page.press('Store');
+    await page.sees('Delete the document');
+    expect(await page.ask('GET', 'library/a')).toMatchObject({ n: 1 });
+    const tombstone = { _id: 'b', _rev: '2-b', _deleted: true, _revisions: { start: 2, ids: ['b', 'a'] } };
+    await page.ask('POST', 'library/_bulk_docs', { docs: [tombstone], new_edits: false });
+    await page.goTo('#/db/library/document/b');
+    await page.sees('Deleted (revision 2-b). The content that it had is gone.');
+    await page.press('Write it anew');
+    await page.type('Source of b', '{"n": 3}');
+    await page.press('Review and store');
+    await page.press('Store');
+    await page.sees('Delete the document');
+    expect(await page.ask('GET', 'library/b')).toMatchObject({ n: 3 });
   });
 
   test('with a conflict of three revisions gets one value for each field, and one revision', async () => {
