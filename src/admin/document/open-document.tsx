@@ -4,8 +4,10 @@ import { Icon } from '../components/icon.tsx';
 import { WriteButton } from '../components/write-button.tsx';
 import { Editor } from '../editor/editor.tsx';
 import type { StoredDocument } from '../server/document.ts';
+import { whyNoWrites } from '../server/session.ts';
 import { isBrowser } from '../server/where.ts';
-import { type StagedEdit, stage, stagedEdit, unstage } from '../staging/staged.ts';
+import { type StagedEdit, stage, stagedEdit, stagedEdits, unstage } from '../staging/staged.ts';
+import { openReview } from '../staging/staging-bar.tsx';
 import { NewerRevision } from './conflict/newer-revision.tsx';
 import { FieldForm } from './form/field-form.tsx';
 import { useKnownIds } from './known-ids.ts';
@@ -81,6 +83,9 @@ export function OpenDocument({ database, id, stored }: OpenDocumentProps) {
       )}
       <Problems edit={edit} isForeign={isForeign} />
       {isDeleted ? <ToBeDeleted onKeep={() => unstage({ database, id })} /> : content}
+      {(edit === undefined || stored !== undefined) && (
+        <NothingEdited isNew={stored === undefined} stageAsIs={() => change(text)} />
+      )}
       {stored !== undefined && !isDeleted && (
         <div class="tool-row">
           <WriteButton onClick={() => change(undefined)}>Delete the document</WriteButton>
@@ -88,6 +93,32 @@ export function OpenDocument({ database, id, stored }: OpenDocumentProps) {
         </div>
       )}
     </>
+  );
+}
+
+const AS_IT_IS = 'Nothing is stored yet. A document may have no fields: it can be stored as it is.';
+const EDIT_FIRST = 'Nothing is edited yet: edit the source or the form, then review the edit here, and store it.';
+
+interface NothingEditedProps {
+  /** The document is not stored yet: it can be, with its id alone. */
+  readonly isNew: boolean;
+  readonly stageAsIs: () => void;
+}
+
+/** How the document is stored, as long as nothing of it is edited. Where other documents are edited, the bar of edits has the button. */
+function NothingEdited({ isNew, stageAsIs }: NothingEditedProps) {
+  if (stagedEdits.value.length > 0 && !isNew) return null;
+  const store = () => {
+    stageAsIs();
+    openReview();
+  };
+  return (
+    <div class="tool-row">
+      <WriteButton class="primary" why={isNew ? undefined : 'Nothing is edited yet.'} onClick={store}>
+        Review and store
+      </WriteButton>
+      <span class="muted">{whyNoWrites.value ?? (isNew ? AS_IT_IS : EDIT_FIRST)}</span>
+    </div>
   );
 }
 
@@ -131,6 +162,7 @@ function Source({ id, text, knownIds, onChange }: SourceProps) {
         text={text}
         lines={20}
         links={knownIds}
+        isReadOnly={whyNoWrites.value !== undefined}
         onChange={(next) => onChange(next)}
       />
       {knownIds.size > 0 && (

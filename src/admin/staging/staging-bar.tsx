@@ -78,7 +78,8 @@ function whyNotStored(edits: readonly StagedEdit[]): string | undefined {
   return wrong === undefined ? undefined : `${wrong.id}: ${wrong.problem}`;
 }
 
-function openReview(): void {
+/** Opens the review of all edits. */
+export function openReview(): void {
   const edits = stagedEdits.value;
   review({
     title: `Store ${formatMany(edits.length, 'document')}`,

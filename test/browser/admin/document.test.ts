@@ -29,6 +29,21 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     expect(await page.ask('GET', 'library/moby')).toMatchObject({ title: 'Moby-Dick', year: 1851 });
   });
 
+  test('is stored with its id alone, and says how it is stored before anything is edited', async () => {
+    await openLibrary();
+    await page.goTo('#/db/library/document/empty?new=');
+    await page.press('Review and store');
+    await page.sees('library/empty new');
+    await page.press('Store');
+    await page.sees('Delete the document');
+    expect(await page.ask('GET', 'library/empty')).toEqual({ _id: 'empty', _rev: expect.stringMatching(/^1-/) });
+    await page.isOff('Review and store', 'Nothing is edited yet.');
+    expect(await page.violations()).toEqual([]);
+    await page.type('Source of empty', '{"n": 1}');
+    await page.sees('1 document edited, not stored yet');
+    expect(await page.whyOff('Review and store')).toBeUndefined();
+  });
+
   /** The revision is in sight, marked, and said to screen readers. */
   async function showsAsNew(rev: string): Promise<void> {
     await page.until(`document.querySelector('header .rev.new')?.textContent === ${JSON.stringify(rev)}`, rev);
