@@ -81,6 +81,19 @@ describe.each(chosenEngines())('read-only mode of the administration page in %s'
     await page.tab.evaluate(`document.querySelector('.menu .switch input').click()`);
     await page.isOff('Create database', 'Read-only mode is on. Switch it off at the bottom of the menu.');
   });
+
+  test('marks the fields of a document as read only, and says why', async () => {
+    await openLibrary(page);
+    await page.goTo('#/db/library/document/a');
+    await page.press('Form', '[role=tab]');
+    await page.sees('The fields can’t be edited now. Read-only mode is on');
+    const editable = `[...document.querySelectorAll('.field-form :is(input, textarea, select)')].filter((one) => !one.readOnly && !one.disabled).length`;
+    expect(await page.tab.evaluate(editable)).toBe(0);
+    expect(await page.violations()).toEqual([]);
+    await page.tab.evaluate(`document.querySelector('.menu .switch input').click()`);
+    await page.seesNo('The fields can’t be edited now.');
+    expect(await page.tab.evaluate(editable)).toBe(3);
+  });
 });
 
 /** A server whose settings say that the page begins in read-only mode. */

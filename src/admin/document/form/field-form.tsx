@@ -4,6 +4,7 @@ import { Icon } from '../../components/icon.tsx';
 import { moved, type Path, withEntries, withEntry } from '../../json/edit-tree.ts';
 import type { JsonTree } from '../../json/json-tree.ts';
 import type { Attachment } from '../../server/document.ts';
+import { whyNoWrites } from '../../server/session.ts';
 import { FieldList } from './field-list.tsx';
 import type { FormActions } from './form-context.ts';
 import { useForm } from './form-state.ts';
@@ -28,6 +29,8 @@ export function FieldForm(props: FieldFormProps) {
   const form = useForm(text, onChange);
   const { tree } = form.content;
   const focus = useFocus(element);
+  const why = whyNoWrites.value;
+  const isReadOnly = why !== undefined;
   const actions = useActions(tree, form.change, focus);
   if (tree === undefined || tree.kind !== 'object')
     return (
@@ -40,18 +43,21 @@ export function FieldForm(props: FieldFormProps) {
     );
   return (
     <section class="field-form" aria-label={`Fields of ${id}`} ref={element}>
+      {isReadOnly && <p class="note">The fields can’t be edited now. {why}</p>}
       <FieldList
         path={[]}
         label=""
         field=""
         container={tree}
-        form={{ database, id, attachments, knownIds, problems: form.problems, actions, onShowSource }}
+        form={{ database, id, attachments, knownIds, problems: form.problems, actions, onShowSource, isReadOnly }}
       />
-      <div class="tool-row">
-        <button type="button" class="quiet" disabled={form.undo === undefined} onClick={form.undo}>
-          <Icon name="undo" /> Undo the last change
-        </button>
-      </div>
+      {!isReadOnly && (
+        <div class="tool-row">
+          <button type="button" class="quiet" disabled={form.undo === undefined} onClick={form.undo}>
+            <Icon name="undo" /> Undo the last change
+          </button>
+        </div>
+      )}
     </section>
   );
 }

@@ -50,9 +50,11 @@ export function FieldList({ path, label, field, container, form }: FieldListProp
             Show more: {formatCount(entries.length - most)} are not shown
           </button>
         )}
-        <button type="button" class="quiet" onClick={add} aria-label={addLabel(kind, label)}>
-          <Icon name="plus" /> {kind === 'object' ? 'Add a field' : 'Add an item'}
-        </button>
+        {!form.isReadOnly && (
+          <button type="button" class="quiet" onClick={add} aria-label={addLabel(kind, label)}>
+            <Icon name="plus" /> {kind === 'object' ? 'Add a field' : 'Add an item'}
+          </button>
+        )}
       </div>
     </div>
   );

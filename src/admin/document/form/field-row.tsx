@@ -72,6 +72,7 @@ function Name({ place, path, label, kind, entry, form, isWrong, errorId }: NameP
       aria-invalid={isWrong}
       aria-describedby={isWrong ? errorId : undefined}
       value={nameOf(entry)}
+      readOnly={form.isReadOnly}
       autocomplete="off"
       autocapitalize="none"
       spellcheck={false}
@@ -99,6 +100,7 @@ function TypeChoice({ path, label, entry, form }: Pick<FieldRowProps, 'path' | '
       class="form-type"
       aria-label={`Type of ${label}`}
       value={entry.value.kind}
+      disabled={form.isReadOnly}
       onChange={(event) => choose(event.currentTarget.value)}
     >
       {TYPES.map(([kind, name]) => (
@@ -116,10 +118,20 @@ function More({ place, path, label, field, entry, form }: Omit<FieldRowProps, 'k
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has borders and a legend that say nothing here
     <div class="form-actions" role="group" aria-label={`Actions for ${label}`}>
-      <button type="button" data-part="up" disabled={place.isFirst} onClick={() => actions.move(path, -1)}>
+      <button
+        type="button"
+        data-part="up"
+        disabled={form.isReadOnly || place.isFirst}
+        onClick={() => actions.move(path, -1)}
+      >
         Move up
       </button>
-      <button type="button" data-part="down" disabled={place.isLast} onClick={() => actions.move(path, 1)}>
+      <button
+        type="button"
+        data-part="down"
+        disabled={form.isReadOnly || place.isLast}
+        onClick={() => actions.move(path, 1)}
+      >
         Move down
       </button>
       {shown !== undefined && (
@@ -127,7 +139,7 @@ function More({ place, path, label, field, entry, form }: Omit<FieldRowProps, 'k
           {shown ? 'Show as plain text' : 'Show as Markdown'}
         </button>
       )}
-      <button type="button" onClick={() => actions.remove(path, place.next)}>
+      <button type="button" disabled={form.isReadOnly} onClick={() => actions.remove(path, place.next)}>
         Remove
       </button>
     </div>

@@ -25,6 +25,8 @@ export interface FormContext {
   readonly problems: ReadonlyMap<number, FieldProblem>;
   readonly actions: FormActions;
   readonly onShowSource: () => void;
+  /** Nothing can be written now: its fields are to be read only. */
+  readonly isReadOnly: boolean;
 }
 
 /** Where an entry stands among its neighbours. */

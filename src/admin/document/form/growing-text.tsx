@@ -5,12 +5,13 @@ interface GrowingTextProps {
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly isInvalid?: boolean;
+  readonly isReadOnly?: boolean;
   readonly describedBy?: string | undefined;
 }
 
 /** A text area as tall as its text, up to a good part of the window. */
 export function GrowingText(props: GrowingTextProps) {
-  const { label, value, onInput, isInvalid = false, describedBy } = props;
+  const { label, value, onInput, isInvalid = false, isReadOnly = false, describedBy } = props;
   const element = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     const { current } = element;
@@ -38,6 +39,7 @@ export function GrowingText(props: GrowingTextProps) {
       aria-describedby={describedBy}
       rows={1}
       value={value}
+      readOnly={isReadOnly}
       onInput={(event) => onInput(event.currentTarget.value)}
     />
   );

@@ -37,6 +37,7 @@ export function ScalarValue(props: ScalarValueProps) {
             aria-label={label}
             aria-checked={isTrue}
             checked={isTrue}
+            disabled={form.isReadOnly}
             onChange={({ currentTarget }) =>
               form.actions.set(path, { kind: 'boolean', text: `${currentTarget.checked}` })
             }
@@ -64,6 +65,7 @@ function NumberInput({ path, label, entry, form, errorId, text }: ScalarValuePro
         inputMode="decimal"
         autocomplete="off"
         value={text}
+        readOnly={form.isReadOnly}
         onInput={(event) => form.actions.set(path, { kind: 'number', text: event.currentTarget.value })}
       />
       {rounded !== undefined && <p class="muted">Stored digit for digit, but programs in JavaScript read {rounded}.</p>}
@@ -113,6 +115,7 @@ function EditedText({ path, label, field, entry, form, text, errorId }: ScalarVa
       <GrowingText
         label={label}
         value={text}
+        isReadOnly={form.isReadOnly}
         describedBy={form.problems.has(entry.key) ? errorId : undefined}
         onInput={(value) => {
           if (value !== text) form.actions.set(path, { kind: 'string', text: JSON.stringify(value) });
@@ -166,6 +169,7 @@ function DataImage({
             type="file"
             accept="image/*"
             aria-label={`Replace ${label}`}
+            disabled={form.isReadOnly}
             onChange={({ currentTarget }) => replace(currentTarget.files?.[0])}
           />
         </label>
