@@ -9,7 +9,7 @@ import type { DatabaseScreenProps } from '../page/screen-props.ts';
 import { review } from '../review/review.tsx';
 import { ask } from '../server/client.ts';
 import { whyNoDatabaseAdmin } from '../server/rights.ts';
-import { isMissingEndpoint } from '../server/session.ts';
+import { isAdminParty, isMissingEndpoint } from '../server/session.ts';
 import { NameList } from './name-list.tsx';
 import {
   adminsText,
@@ -24,7 +24,7 @@ import {
   toStored,
 } from './security-object.ts';
 import './security.css';
-import { isBrowser } from '../server/where.ts';
+import { anyone, capital, isBrowser, thisServer } from '../server/where.ts';
 
 const TITLES: Readonly<Record<ListName, string>> = { admins: 'Admins of this database', members: 'Members' };
 const MEANINGS: Readonly<Record<ListName, string>> = {
@@ -77,7 +77,8 @@ export function Security({ database }: DatabaseScreenProps) {
       {edited !== undefined && value !== undefined && (
         <div class="note edited" role="status">
           <p>
-            <strong>Not stored yet.</strong> After the change: {readersText(edited, needsLogin)} {adminsText(edited)}
+            <strong>Not stored yet.</strong> After the change{onceInForce()}: {readersText(edited, needsLogin)}{' '}
+            {adminsText(edited)}
           </p>
           <div class="tool-row">
             <WriteButton
@@ -109,6 +110,15 @@ function Now({ security, needsLogin, isSystem }: NowProps) {
       <h2>
         <Icon name="lock" /> Now
       </h2>
+      {isAdminParty.value && (
+        <p>
+          <strong>
+            {capital(thisServer())} has no admin: {anyone()} can do everything with this database, whatever it says
+            here.
+          </strong>{' '}
+          Once there is an admin, this holds:
+        </p>
+      )}
       <p>{readersText(security, needsLogin)}</p>
       <p>{adminsText(security)}</p>
       {isSystem && (
@@ -119,6 +129,11 @@ function Now({ security, needsLogin, isSystem }: NowProps) {
       )}
     </section>
   );
+}
+
+/** Without an admin everyone is one, so that no list counts. */
+function onceInForce(): string {
+  return isAdminParty.value ? ', once there is an admin' : '';
 }
 
 interface ChangeOfSecurity {
@@ -135,9 +150,11 @@ function reviewSecurity({ database, value, edited, needsLogin, done }: ChangeOfS
   review({
     title: `Change the security of ${database}`,
     effects: [
-      `Before: ${readersText(value, needsLogin)}`,
-      `After: ${readersText(edited, needsLogin)} ${adminsText(edited)}`,
-      'It takes effect at once: who loses the right to read loses open feeds, too. It does not replicate: copies have their own security.',
+      `Before${onceInForce()}: ${readersText(value, needsLogin)}`,
+      `After${onceInForce()}: ${readersText(edited, needsLogin)} ${adminsText(edited)}`,
+      isAdminParty.value
+        ? 'It has no effect before there is an admin. It does not replicate: copies have their own security.'
+        : 'It takes effect at once: who loses the right to read loses open feeds, too. It does not replicate: copies have their own security.',
     ],
     changes: [
       { name: '_security', before: JSON.stringify(value.stored, null, 2), after: JSON.stringify(json, null, 2) },

@@ -97,6 +97,19 @@ describe.each(chosenEngines())(
       });
     });
 
+    test('says that everyone may do everything while there is no admin, whatever the lists say', async () => {
+      await page.serve({});
+      await page.ask('PUT', 'library');
+      await page.show('#/db/library/security');
+      await page.sees('This server has no admin: anyone who reaches this server can do everything with this database');
+      await page.sees('Once there is an admin, this holds:');
+      await page.fill('Add to: Users who are members', 'ana');
+      await page.press('Add the user to: Users who are members');
+      await page.sees('After the change, once there is an admin: Only ana and the admins of the server can read');
+      await page.press('Review and store');
+      await page.sees('It has no effect before there is an admin.');
+    });
+
     test('shows changes as they happen, with what changed', async () => {
       await page.serve();
       await page.ask('PUT', 'library');
