@@ -64,7 +64,11 @@ describe.each(chosenEngines())('a change of many documents on the administration
     await page.sees('− "kind": "book"');
     await page.press('Apply');
     await page.sees('Done: 1 written.');
+    await page.sees('It is undone.');
     expect(await stored()).toEqual({ a: { n: 1 }, b: { n: 2, kind: 'book' }, c: { n: 3 } });
+    await page.press('Dismiss');
+    await page.press('Dismiss');
+    await page.until(`document.querySelectorAll('.bulk-run').length === 0`);
   });
 
   test('removes a field, and merges an object', async () => {

@@ -75,7 +75,9 @@ export function reviewUndo(run: Run): Promise<void> {
     ];
     const change: BulkChange = { kind: 'restore', bodies };
     const title = `Undo “${run.title}”`;
-    await showReview({ database: run.database, change, targets, effects, title }, signal, () => markUndone(run));
+    await showReview({ database: run.database, change, targets, effects, title }, signal, (number) =>
+      markUndone(run, number),
+    );
   });
 }
 
@@ -87,7 +89,7 @@ interface Prepared {
   readonly title?: string;
 }
 
-async function showReview(prepared: Prepared, signal: AbortSignal, begun: () => void): Promise<void> {
+async function showReview(prepared: Prepared, signal: AbortSignal, begun: (number: number) => void): Promise<void> {
   const { database, change, targets, effects } = prepared;
   const [{ documents }, peers, sample] = await Promise.all([
     infoOf(database, signal),
@@ -110,8 +112,7 @@ async function showReview(prepared: Prepared, signal: AbortSignal, begun: () => 
     ...(isLarge && { typedName: database }),
     action: 'Apply',
     apply: async () => {
-      startRun({ database, title, change, targets });
-      begun();
+      begun(startRun({ database, title, change, targets }));
     },
   });
 }

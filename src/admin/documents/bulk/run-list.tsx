@@ -46,7 +46,7 @@ function RunCard({ run, onSelect }: { readonly run: Run; readonly onSelect: (ids
 }
 
 function RunButtons({ run }: { readonly run: Run }) {
-  const { state, progress, targets, journal, isUndone, stop } = run;
+  const { state, progress, targets, journal, undoneBy, stop } = run;
   if (state === 'running') {
     return (
       <button type="button" onClick={stop}>
@@ -63,20 +63,30 @@ function RunButtons({ run }: { readonly run: Run }) {
           {left === 1 ? 'Go on with the last one' : `Go on with the other ${formatCount(left)}`}
         </WriteButton>
       )}
-      {canUndo > 0 && !isUndone && (
+      {canUndo > 0 && undoneBy === undefined && (
         <WriteButton onClick={() => void reviewUndo(run)}>
           {journal.leftOut === 0 ? 'Undo' : `Undo ${formatCount(canUndo)} of ${formatCount(progress.written)}`}
         </WriteButton>
       )}
-      {isUndone && <span class="muted">An undo was begun.</span>}
+      {undoneBy !== undefined && <span class="muted">{undoText(undoneBy)}</span>}
       {journal.leftOut > 0 && (
         <span class="muted">{formatMany(journal.leftOut, 'document')} can’t be undone: the page kept no more.</span>
       )}
-      <button type="button" class="quiet" onClick={() => dismiss(run)}>
+      <button type="button" onClick={() => dismiss(run)}>
         Dismiss
       </button>
     </>
   );
+}
+
+/** How far the run is that undoes this one. */
+function undoText(number: number): string {
+  const undo = runs.value.find((one) => one.number === number);
+  if (undo === undefined) return 'An undo of it has run.';
+  if (undo.state === 'running') return 'It is being undone.';
+  const { written, same } = undo.progress;
+  const [back, all] = [written + same, undo.targets.length];
+  return back === all ? 'It is undone.' : `It is undone in ${formatCount(back)} of ${formatMany(all, 'document')}.`;
 }
 
 function outcomeOf({ state, progress, targets }: Run): string {

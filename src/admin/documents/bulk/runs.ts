@@ -17,8 +17,8 @@ export interface Run {
   readonly progress: BulkState;
   readonly failure: unknown;
   readonly journal: Journal;
-  /** Another run has undone it. */
-  readonly isUndone: boolean;
+  /** The number of the run that undoes it; undefined if none was begun. */
+  readonly undoneBy: number | undefined;
   readonly stop: () => void;
 }
 
@@ -27,19 +27,21 @@ export const runs = signal<readonly Run[]>([]);
 
 let lastNumber = 0;
 
+/** Returns its number. */
 export function startRun({
   database,
   title,
   change,
   targets,
-}: Pick<Run, 'database' | 'title' | 'change' | 'targets'>): void {
+}: Pick<Run, 'database' | 'title' | 'change' | 'targets'>): number {
   lastNumber += 1;
   const run: Run = {
     ...{ number: lastNumber, database, title, change, targets, state: 'running', progress: FRESH, failure: undefined },
-    ...{ journal: new Journal(), isUndone: false, stop: () => undefined },
+    ...{ journal: new Journal(), undoneBy: undefined, stop: () => undefined },
   };
   runs.value = [run, ...runs.value];
   void go(run);
+  return run.number;
 }
 
 /** Goes on with a run that was stopped, or failed. */
@@ -51,8 +53,8 @@ export function dismiss({ number }: Run): void {
   runs.value = runs.value.filter((one) => one.number !== number);
 }
 
-export function markUndone({ number }: Run): void {
-  update(number, { isUndone: true });
+export function markUndone({ number }: Run, undoneBy: number): void {
+  update(number, { undoneBy });
 }
 
 async function go(run: Run): Promise<void> {
