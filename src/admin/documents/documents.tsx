@@ -2,6 +2,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { type KeyHelp, useKeyHelp, useSingleKey } from '../components/key-help.ts';
+import { hrefOf } from '../page/router.ts';
 import type { DatabaseScreenProps } from '../page/screen-props.ts';
 import type { JsonObject } from '../server/client.ts';
 import { stored } from '../staging/staging-bar.tsx';
@@ -73,7 +74,7 @@ export function Documents({ database }: DatabaseScreenProps) {
         <Pager list={list} seen={seen} onShow={show} />
       </div>
       <ErrorNote failure={list.failure ?? selecting.failure} retry={list.reload} />
-      {isEmptyList(list) && <Empty settings={settings} />}
+      {isEmptyList(list) && <Empty database={database} settings={settings} />}
       {list.count > 0 && (
         <DocumentList
           key={layout}
@@ -95,9 +96,15 @@ export function Documents({ database }: DatabaseScreenProps) {
   );
 }
 
-function Empty({ settings }: { readonly settings: ListSettings }) {
+function Empty({ database, settings }: { readonly database: string; readonly settings: ListSettings }) {
   const { kind } = settings.filter.value;
-  if (kind === 'all') return <p class="empty">This database has no documents yet.</p>;
+  if (kind === 'all')
+    return (
+      <p class="empty">
+        This database has no documents yet. You can also <a href={hrefOf(['db', database, 'storage'])}>import a file</a>
+        .
+      </p>
+    );
   return <p class="empty">{WHY_EMPTY[kind] ?? 'No document matches.'}</p>;
 }
 

@@ -14,7 +14,7 @@ describe.each(chosenEngines())('the list of databases on the administration page
     await page.fill('Name', 'library');
     await page.sees(`await fetch("/library", { method: 'PUT', })`);
     await page.press('Create');
-    await page.sees('This database has no documents yet.');
+    await page.sees('This database has no documents yet. You can also import a file.');
     expect(await page.ask('GET', '_all_dbs')).toEqual(['library']);
     await page.goTo('#/');
     await page.sees('library 0 0');
