@@ -24,7 +24,7 @@ export function RefusedDocuments({ details, document, reload }: RefusedDocuments
   const retry = () => {
     const members = retryOf(details, document);
     if (members === undefined) return;
-    reviewRetry(members, (result) => {
+    reviewRetry(members, isOver(details), (result) => {
       setOutcome(result);
       reload();
     });
@@ -42,10 +42,16 @@ export function RefusedDocuments({ details, document, reload }: RefusedDocuments
       {outcome !== undefined && (
         <p class="note" role="status">
           {describeOutcome(outcome)}
+          {isOver(details) && ' The figures above and the run below are those of the replication, without the retry.'}
         </p>
       )}
     </>
   );
+}
+
+/** It has ended: a retry does not make it go on, nor change its figures. */
+function isOver({ hasJob, state }: ReplicationDetails): boolean {
+  return !hasJob || state.state === 'completed' || state.state === 'failed';
 }
 
 /** A running replication is named by its id. One that has ended is known by what it asked for. */
@@ -57,11 +63,14 @@ function retryOf({ hasJob, state }: ReplicationDetails, document: JsonObject | u
   return { ...members, retry_refused: true };
 }
 
-function reviewRetry(members: JsonObject, done: (result: JsonObject) => void): void {
+function reviewRetry(members: JsonObject, hasEnded: boolean, done: (result: JsonObject) => void): void {
   review({
     title: 'Retry the refused documents',
     effects: [
-      'The refused documents are read at the source and written to the target once more. Nothing else is copied, and the replication itself goes on.',
+      `The refused documents are read at the source and written to the target once more. Nothing else is copied.`,
+      hasEnded
+        ? 'The replication itself has ended, and stays so: its figures do not count what the retry writes. What is written now leaves the list of the refused ones.'
+        : 'The replication itself goes on.',
     ],
     requests: [{ method: 'POST', path: '_replicate', json: JSON.stringify(maskSecrets(members)) }],
     action: 'Retry',

@@ -60,7 +60,9 @@ export async function readReplication(
   const row =
     docId === undefined ? undefined : await listed(pathOf('_scheduler', 'docs', '_replicator', docId), signal);
   const id = textOf(row?.id) ?? jobId;
-  const job = id === undefined ? undefined : await listed(pathOf('_scheduler', 'jobs', id), signal);
+  // What is completed has no job any more.
+  const mayHaveJob = id !== undefined && row?.state !== 'completed';
+  const job = !mayHaveJob ? undefined : await listed(pathOf('_scheduler', 'jobs', id), signal);
   const known = row ?? job;
   if (known === undefined) return fromList(name, signal);
   const details = toDetails(known, job);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { type AdminPage, useAdminPage } from './admin-page.ts';
 
@@ -147,6 +148,7 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
     await page.press('Review and retry');
     await page.sees('"retry_refused": true');
+    await page.sees('The replication itself goes on.');
     await page.press('Retry');
     await page.sees('The last retry wrote 1 document, and none was refused.');
     await page.seesNo('1 refused document');
@@ -163,11 +165,25 @@ describe.each(chosenEngines())('replications on the administration page in %s', 
     await page.sees('b forbidden Drafts stay at home.');
     await page.ask('DELETE', `copy/_design/check?rev=${rev}`);
     await page.press('Review and retry');
+    await page.sees('The replication itself has ended, and stays so');
     await page.press('Retry');
     await page.sees('The last retry wrote 1 document, and none was refused.');
+    await page.sees('are those of the replication, without the retry.');
     await page.seesNo('1 refused document');
     await page.sees('Refused 0');
     expect(await page.ask('GET', 'copy/b')).toMatchObject({ type: 'draft' });
+  });
+
+  test('asks for no job of a replication that is done', async () => {
+    await openWithLibrary(page);
+    await page.ask('PUT', 'copy');
+    await page.ask('PUT', '_replicator/once', { source: 'library', target: 'copy' });
+    await page.goTo('#/replication/once');
+    await page.sees('Completed');
+    const before = page.front.seen.length;
+    const since = (part: string) => page.front.seen.slice(before).filter((one) => one.includes(part));
+    await expect.poll(() => since('_scheduler/docs/').length, patient).toBeGreaterThan(2);
+    expect(since('_scheduler/jobs/')).toEqual([]);
   });
 
   test('starts a replication that is done again', async () => {
