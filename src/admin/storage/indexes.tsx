@@ -33,7 +33,7 @@ export function Indexes({ database }: { readonly database: string }) {
         <p class="muted">This database has no design documents, so it has no indexes of views.</p>
       )}
       {value !== undefined && value.length > 0 && (
-        <ul class="index-list">
+        <ul class="index-sizes">
           {value.map(({ name, fileBytes, dataBytes, isCompacting }) => (
             <li key={name}>
               <span class="index-name">
