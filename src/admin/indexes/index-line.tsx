@@ -9,14 +9,18 @@ interface IndexLineProps {
   /** Of the design document, without `_design/`. */
   readonly name: string;
   readonly build: () => Promise<void>;
+  /** Another number: the state is read again at once. */
+  readonly readAt?: number;
+  /** Below are rows of the index: says what it means for them that it is behind, and follows how it catches up. */
+  readonly isOfRows?: boolean;
   /** Called when the index has caught up with its database. */
   readonly onBuilt?: () => void;
 }
 
 /** One line about an index: its size, how far it is behind, and a button that brings it up to date. */
-export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
+export function IndexLine({ database, name, build, readAt = 0, isOfRows = false, onBuilt }: IndexLineProps) {
   const [isBuilding, setBuilding] = useState(false);
-  const { state, failure, reload } = useIndexState(database, name, isBuilding);
+  const { state, failure, reload } = useIndexState(database, name, { isBuilding, readAt, isFollowed: isOfRows });
   const [buildFailure, setBuildFailure] = useState<unknown>(undefined);
   const begin = async () => {
     setBuilding(true);
@@ -31,8 +35,9 @@ export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
     }
   };
   useCaughtUp(state?.behind, onBuilt);
+  const isBehind = state !== undefined && state.behind !== 0;
   return (
-    <div class="index-line">
+    <div class={isOfRows && isBehind ? 'index-line note' : 'index-line'}>
       {state !== undefined && (
         <p role="status">
           <StateText state={state} isBuilding={isBuilding} />
@@ -41,14 +46,25 @@ export function IndexLine({ database, name, build, onBuilt }: IndexLineProps) {
       {state?.progress !== undefined && (
         <progress max={100} value={state.progress} aria-label={`Build of _design/${name}`} />
       )}
-      {state !== undefined && state.behind !== 0 && (
-        <button type="button" disabled={isBuilding} onClick={() => void begin()}>
+      {isBehind && (
+        <button
+          type="button"
+          class={isOfRows ? 'primary' : undefined}
+          disabled={isBuilding}
+          onClick={() => void begin()}
+        >
           {isBuilding ? 'Building …' : 'Build now'}
         </button>
       )}
+      {isOfRows && isBehind && <p class="index-meaning">{meaningOf(isBuilding || state.isUpdating)}</p>}
       <ErrorNote failure={buildFailure ?? failure} retry={buildFailure === undefined ? reload : () => void begin()} />
     </div>
   );
+}
+
+function meaningOf(isBuilt: boolean): string {
+  if (isBuilt) return 'The rows below are those that it has now. They are read again when it is up to date.';
+  return 'The rows below are those that it has now: others are missing, or old. The server may build it by itself, but need not. The next query of an app builds it, and waits for that; you can build it here and now.';
 }
 
 /** Shown for every build, whether this page, another client or the server itself began it. */

@@ -96,12 +96,21 @@ function isDatabase(of: Json | undefined, database: string): boolean {
   return of === database || (typeof of === 'string' && of.includes(`/${database}.`));
 }
 
-/** The state of the index, read every few seconds while the page is in sight. `isBuilding`: a build was asked for. */
-export function useIndexState(database: string, name: string, isBuilding: boolean) {
+interface Following {
+  /** A build was asked for. */
+  readonly isBuilding: boolean;
+  /** Another number: the state is read again at once. */
+  readonly readAt: number;
+  /** The state is read as often as during a build, while the index is behind. */
+  readonly isFollowed: boolean;
+}
+
+/** The state of the index, read every few seconds while the page is in sight. */
+export function useIndexState(database: string, name: string, { isBuilding, readAt, isFollowed }: Following) {
   const [state, setState] = useState<IndexState | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [count, setCount] = useState(0);
-  const isUpdating = isBuilding || state?.isUpdating === true;
+  const isUpdating = isBuilding || state?.isUpdating === true || (isFollowed && (state?.behind ?? 0) > 0);
   useEffect(() => {
     const controller = new AbortController();
     const read = () =>
@@ -125,7 +134,7 @@ export function useIndexState(database: string, name: string, isBuilding: boolea
       clearInterval(timer);
       controller.abort();
     };
-  }, [database, name, count, isUpdating]);
+  }, [database, name, count, isUpdating, readAt]);
   return { state, failure, reload: () => setCount((former) => former + 1) };
 }
 

@@ -12,10 +12,12 @@ import type { SelectorIndex } from './selector-indexes.ts';
 interface IndexTableProps {
   readonly database: string;
   readonly indexes: Loaded<readonly SelectorIndex[]>;
+  /** Another number: the states of the indexes are read again. */
+  readonly readAt: number;
 }
 
 /** All indexes of selectors, with their size and state. */
-export function IndexTable({ database, indexes: { value, failure, reload } }: IndexTableProps) {
+export function IndexTable({ database, indexes: { value, failure, reload }, readAt }: IndexTableProps) {
   return (
     <section class="query-part" aria-label="Indexes">
       <h2>Indexes</h2>
@@ -59,6 +61,7 @@ export function IndexTable({ database, indexes: { value, failure, reload } }: In
               <IndexLine
                 database={database}
                 name={index.ddoc}
+                readAt={readAt}
                 build={() => buildSelectorIndex(database, index.ddoc, index.name, index.fields)}
               />
             </li>

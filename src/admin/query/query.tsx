@@ -76,7 +76,7 @@ export function Query({ database }: DatabaseScreenProps) {
         </span>
       </div>
       <Outcome database={database} run={run} onMakeIndex={() => void make()} onNext={begin} />
-      <IndexTable database={database} indexes={indexes} />
+      <IndexTable database={database} indexes={indexes} readAt={run.ended} />
     </section>
   );
 }
@@ -154,6 +154,7 @@ function useRun(database: string) {
   const [outcome, setOutcome] = useState<RunOutcome | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isRunning, setRunning] = useState(false);
+  const [ended, setEnded] = useState(0);
   const controller = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => controller.current?.abort(), []);
   const begin = async (query: JsonObject, bookmark: string | undefined) => {
@@ -175,7 +176,10 @@ function useRun(database: string) {
       setOutcome(undefined);
       setFailure(error);
     } finally {
-      if (!signal.aborted) setRunning(false);
+      if (!signal.aborted) {
+        setRunning(false);
+        setEnded((former) => former + 1);
+      }
     }
   };
   const suggested = suggestedBy(failure) ?? outcome?.found.suggested ?? outcome?.explanation?.suggested;
@@ -183,6 +187,8 @@ function useRun(database: string) {
     outcome,
     failure,
     isRunning,
+    /** How many queries have ended, each of which may have brought an index up to date. */
+    ended,
     suggested,
     begin: (query: JsonObject, mark?: string) => void begin(query, mark),
   };

@@ -77,11 +77,13 @@ function Rows({ database, name, view, hasReduce }: OpenViewProps & { readonly ha
   );
   return (
     <>
-      <IndexLine database={database} name={name} build={() => buildViews(database, name, view)} onBuilt={reload} />
-      <p class="muted">
-        The rows are those that the index has now. Opening the view did not build it; when it has caught up, the rows
-        are read again.
-      </p>
+      <IndexLine
+        database={database}
+        name={name}
+        build={() => buildViews(database, name, view)}
+        isOfRows
+        onBuilt={reload}
+      />
       <RowForm
         hasReduce={hasReduce}
         onShow={(next) => {

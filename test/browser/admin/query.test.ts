@@ -29,6 +29,9 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('2 documents examined, 2 returned');
     await page.seesNo('would help');
     await page.sees('by-author by author _design/by-author');
+    expect(
+      await page.tab.evaluate(`getComputedStyle(document.querySelector('[aria-label=Indexes] li')).paddingLeft`),
+    ).toBe('12px');
     await page.press('Delete the index by-author');
     await page.press('Delete');
     await page.sees('There is none yet: every query reads all documents');
@@ -62,6 +65,23 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.until(`localStorage.getItem('settee-utils/queries/library') === '{}'`);
   });
 
+  test('says at once that a query has brought its index up to date', async () => {
+    await openLibrary(page);
+    await page.ask('POST', 'library/_index', { index: { fields: ['author'] }, ddoc: 'by-author', name: 'by-author' });
+    // Built once, it is not built in the background.
+    await page.ask('POST', 'library/_find', { selector: { author: 'Austen' } });
+    await page.ask('PUT', 'library/other', { author: 'Woolf' });
+    // Nothing is read again because of the time.
+    await page.tab.evaluate('void (globalThis.setInterval = () => 0)');
+    await page.goTo('#/db/library/query');
+    await page.sees('1 change behind');
+    await page.type('Query', '{"selector": {"author": "Austen"}, "fields": ["_id", "year"]}');
+    await page.press('Run');
+    await page.sees('2 documents examined, 2 returned');
+    await page.sees('up to date');
+    await page.seesNo('1 change behind');
+  });
+
   test('offers the index that a sort needs beside the error', async () => {
     await openLibrary(page);
     await page.goTo('#/db/library/query');
@@ -83,8 +103,10 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.press('years');
     await page.sees('0 rows in the view The index has no rows here.');
     await page.sees('40 changes behind');
+    await page.sees('The server may build it by itself, but need not.');
     await page.press('Build now');
     await page.sees('up to date');
+    await page.seesNo('need not');
     await page.sees('40 rows in the view');
     await page.sees('1900 10 book-00');
     await page.fill('Start key', 'nineteen');
@@ -182,6 +204,10 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.press('Save');
     await page.seesNo('_design/books is a new design document.');
     await page.sees('books/pages');
+    // The server builds what is new in the background, and the page follows.
+    await page.sees('up to date');
+    await page.sees('40 rows in the view');
+    await page.seesNo('need not');
     expect(await page.ask('GET', 'library/_design/books')).toMatchObject({
       language: 'javascript',
       views: { pages: { map: 'function (doc) {\n  emit(doc.year, doc.pages);\n}', reduce: '_sum' } },
