@@ -99,7 +99,7 @@ describe.each(chosenEngines())(
 
     test('says that everyone may do everything while there is no admin, whatever the lists say', async () => {
       await page.serve({});
-      await page.ask('PUT', 'library');
+      await fetch(`${page.host.baseUrl}/library`, { method: 'PUT' });
       await page.show('#/db/library/security');
       await page.sees('This server has no admin: anyone who reaches this server can do everything with this database');
       await page.sees('Once there is an admin, this holds:');
