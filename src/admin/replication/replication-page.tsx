@@ -1,5 +1,6 @@
 /** One replication: its figures and graphs, its history, the documents that it could not copy, and what ends or changes it. */
 import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import { Breadcrumb } from '../components/breadcrumb.tsx';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatCount } from '../components/format.ts';
@@ -32,12 +33,16 @@ interface Page {
 
 export function ReplicationPage(name: ReplicationName) {
   const { docId, jobId } = name;
-  const { value, failure, reload } = useLoaded((signal) => readPage(name, signal), [docId, jobId], EVERY_MS);
+  const [isGone, setGone] = useState(false);
+  const every = isGone ? undefined : EVERY_MS;
+  const { value, failure, reload } = useLoaded((signal) => readPage(name, signal), [docId, jobId], every);
   const samples = useSamples(`${docId ?? ''} ${jobId ?? ''}`, value, ({ details }) => ({
     written: details?.state.written,
     pending: details?.state.pending,
   }));
   const { details, document } = value ?? {};
+  // What a request asked for leaves the list when it ends. A document stays, and may be started again.
+  useEffect(() => setGone(docId === undefined && value !== undefined && details === undefined), [docId, value]);
   return (
     <section>
       <header class="screen-head">
