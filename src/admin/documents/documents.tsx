@@ -101,8 +101,10 @@ function Empty({ database, settings }: { readonly database: string; readonly set
   if (kind === 'all')
     return (
       <p class="empty">
-        This database has no documents yet. You can also <a href={hrefOf(['db', database, 'storage'])}>import a file</a>
-        .
+        <span>
+          This database has no documents yet. You can also{' '}
+          <a href={hrefOf(['db', database, 'storage'])}>import a file</a>.
+        </span>
       </p>
     );
   return <p class="empty">{WHY_EMPTY[kind] ?? 'No document matches.'}</p>;
