@@ -255,6 +255,8 @@ export default suite('accounts_basic_auth', [
         assertError(await t.request('GET', '/', { headers: basic(name, 'wrong') }), 401, 'unauthorized', WRONG);
         const entered = await t.request('POST', '/_session', { json: { name, password } });
         assertJson(entered, 200, { ok: true, name, roles: [name] });
+        // Some hosts keep the cookie of the session.
+        await t.request('DELETE', '/_session');
       }
       // Only the hash that is too weak was replaced, and the password stays the same.
       const kept = (name: string) => t.request('GET', userPath(name), { headers: ROOT });
