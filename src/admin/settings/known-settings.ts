@@ -10,6 +10,10 @@ svc/os_process_timeout | 5000 | now | | Milliseconds that a design document func
 svc/page_cache_bytes | 33554432 | now | | Bytes of memory in which all databases and views together cache parts of their files.
 attachments/compressible_types | text/*, application/javascript, application/json, application/xml | now | | Content types of attachments that are stored compressed.
 attachments/compression_level | 8 | now | | 0 stores all attachments as they come. 1 to 9 compress those that become shorter.
+auto_purge/deleted_document_ttl | | now | | How long deleted documents stay where a database does not say so itself, such as 90_days. Empty: for good.
+auto_purge/interval | 3600000 | now | | Milliseconds between two runs of automatic purges.
+auto_purge/max_batch_size | 1000 | now | | Documents that an automatic purge removes in one commit.
+auto_purge/peer_ttl | 6_months | now | | Silence after which a peer no longer keeps deleted documents from being purged, such as 90_days, or infinity.
 cors/credentials | false | now | true, false | Whether pages of other origins may send cookies.
 cors/headers | | now | | Headers that pages of other origins may send. Empty: those of the interface.
 cors/max_age | 12345 | now | | Seconds for which browsers remember these permissions.
