@@ -124,10 +124,19 @@ function send(channel: BroadcastChannel, message: WithoutProtocol<TokenMessage>)
 
 function toPrefix(text: string | URL): string {
   const address = String(text);
-  const url = URL.canParse(address, document.baseURI) ? new URL(address, document.baseURI) : undefined;
+  const url = parse(address);
   const isAddress = url !== undefined && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
   if (isAddress && url.search === '' && url.hash === '') return url.href;
   throw new TypeError(
     `credentials() needs the address of a server or a database, such as "https://db.example.com/", without a user, a query or a fragment`,
   );
+}
+
+/** `URL.canParse` is younger than the oldest browsers that are supported. */
+function parse(address: string): URL | undefined {
+  try {
+    return new URL(address, document.baseURI);
+  } catch {
+    return undefined;
+  }
 }
