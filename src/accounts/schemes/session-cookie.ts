@@ -5,7 +5,7 @@
  * session while it lasts: it ends with its time, with the account, when the password changes, and when it is ended (`ended-sessions.ts`).
  */
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
-import { fromBase64, joinBytes, randomHex, toBase64 } from '../../base/shared/bytes.ts';
+import { fromBase64Url, joinBytes, randomHex, toBase64Url } from '../../base/shared/bytes.ts';
 import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
 import { areEqualSecretBytes } from '../../base/shared/constant-time.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
@@ -98,7 +98,7 @@ export class SessionCookies {
   /** Returns the header `Set-Cookie` that begins a session. */
   begin(account: Account, way: Way): Promise<string> {
     const { random } = this.#options;
-    return this.renew({ account, id: toAddressBase64(random(new Uint8Array(ID_BYTES))) }, way);
+    return this.renew({ account, id: toBase64Url(random(new Uint8Array(ID_BYTES))) }, way);
   }
 
   /** Returns the header `Set-Cookie` that renews a session. */
@@ -108,7 +108,7 @@ export class SessionCookies {
     const signature = await hmacSha1((await secret.get()) + saltOf(account), signed);
     const bytes = joinBytes([new TextEncoder().encode(`${signed}:`), signature]);
     return (
-      setCookie(config, toAddressBase64(bytes), way) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
+      setCookie(config, toBase64Url(bytes), way) + (authFlag(config, 'allow_persistent_cookies') ? this.#age() : '')
     );
   }
 
@@ -170,23 +170,17 @@ export function sessionValue(header: string | undefined): string | undefined {
 }
 
 function readSession(value: string): ReadSession {
-  const bytes =
-    value.length > MAX_VALUE_LENGTH ? undefined : fromBase64(value.replaceAll('-', '+').replaceAll('_', '/'));
+  const bytes = value.length > MAX_VALUE_LENGTH ? undefined : fromBase64Url(value);
   // The signature may have any bytes, and a name may have colons: so it is parsed from its end.
   const end = (bytes?.length ?? 0) - HMAC_BYTES - 1;
   if (bytes === undefined || bytes[end] !== COLON) throw malformed();
   const signed = decode(bytes.subarray(0, end));
   const signature = bytes.subarray(end + 1);
   // When another server's session is renewed here all its cookies have the id derived from the first one.
-  const ownId = toAddressBase64(signature.subarray(0, ID_BYTES));
+  const ownId = toBase64Url(signature.subarray(0, ID_BYTES));
   const [, name, time, id = ownId] = WITH_ID.exec(signed) ?? WITHOUT_ID.exec(signed) ?? [];
   if (name === undefined || time === undefined) throw malformed();
   return { name, id, madeAt: Number.parseInt(time, 16), signed, signature };
-}
-
-/** In base64url (RFC 4648, section 5), without padding. */
-function toAddressBase64(bytes: Uint8Array): string {
-  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
 function decode(bytes: Uint8Array): string {

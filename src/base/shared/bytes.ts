@@ -44,6 +44,16 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+/** Base64url (RFC 4648, section 5), without padding. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
+}
+
+/** As `fromBase64`, for base64url. */
+export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
+  return fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'));
+}
+
 /** Returns undefined if the text is not Base64. Ignores white space in it; the padding may be missing. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   const plain = text.replace(WHITE_SPACE, '');

@@ -1,6 +1,6 @@
 /** Which replications go on from the same checkpoint after their document got other credentials. */
 import { isObject, ownMember } from '../../base/json/objects.ts';
-import { fromBase64 } from '../../base/shared/bytes.ts';
+import { fromBase64Url } from '../../base/shared/bytes.ts';
 import type { Credentials, Endpoint, Replication } from '../contract.ts';
 import { replicationId } from '../jobs/replication-id.ts';
 
@@ -49,7 +49,7 @@ function userOf(credentials: Credentials | undefined): string | symbol {
 /** Returns the user in a JWT (RFC 7519, 4.1.2); undefined for any other token. */
 function subjectOf(token: string): string | undefined {
   const [, payload = ''] = token.split('.');
-  const bytes = fromBase64(payload.replaceAll('-', '+').replaceAll('_', '/'));
+  const bytes = fromBase64Url(payload);
   try {
     const claims: unknown = JSON.parse(new TextDecoder().decode(bytes));
     const subject = isObject(claims) ? ownMember(claims, 'sub') : undefined;

@@ -5,7 +5,7 @@
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
-import { fromBase64, joinBytes, toBase64 } from '../../base/shared/bytes.ts';
+import { fromBase64, fromBase64Url, joinBytes, toBase64, toBase64Url } from '../../base/shared/bytes.ts';
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { isSealed, replaceSecrets, type Secret, sealedText, toSealed } from './secret-members.ts';
@@ -128,12 +128,4 @@ function notReadable({ part, address }: Secret): DatabaseError {
     'bad_request',
     `The secret in \`${part}'${where} can't be read here: it was stored by another server, in another document, or for another address. Write the secret itself in its place.`,
   );
-}
-
-function toBase64Url(bytes: Uint8Array): string {
-  return toBase64(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
-}
-
-function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
-  return fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'));
 }
