@@ -34,7 +34,7 @@ export class ProvidedTokens implements Tokens {
   readonly #kept = new Map<string, KeptToken>();
   readonly #questions = new Map<string, Promise<string>>();
   readonly #waiters = new Set<Waiter>();
-  /** The prefixes of those that were added, the oldest first, and how many there were in all. */
+  /** The prefixes of the latest providers that were added, the oldest first. `#additions` counts all of them. */
   readonly #added: (string | undefined)[] = [];
   #additions = 0;
   readonly #stopListening: () => void;

@@ -1,6 +1,6 @@
 /**
- * Hosts that respond again. What waits for a host that could not be reached goes on as soon as any replication gets a response from it, so
- * that no one waits until a timer ends.
+ * Wakes replications that wait for a host that could not be reached: as soon as another replication gets a response from that host, all
+ * of them continue, without waiting for their timers.
  */
 export class Reachability {
   readonly #waiting = new Map<string, Set<() => void>>();

@@ -34,7 +34,7 @@ export function DeletedDocument({ database, id }: DeletedDocumentProps) {
           </p>
           <div class="tool-row">
             <WriteButton onClick={() => edit(former ?? newText(id))}>
-              {former === undefined ? 'Write it anew' : 'Bring it back'}
+              {former === undefined ? 'Write it again' : 'Bring it back'}
             </WriteButton>
             <a href={hrefOf(['db', database])}>To the list of all documents</a>
           </div>

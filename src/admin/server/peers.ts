@@ -28,7 +28,7 @@ function isDatabase(source: string, database: string, home: string): boolean {
 }
 
 /** What a review says of a design document that is stored for the first time. */
-export const REPLICATES = 'replicates to peers as any document';
+export const REPLICATES = 'replicates to peers like any other document';
 
 /** Peers that the sentence names. */
 const MAX_NAMED = 5;

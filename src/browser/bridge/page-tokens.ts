@@ -1,4 +1,4 @@
-/** Asks the open pages of an instance for the bearer tokens that their apps provide: for whoever owns the storage. */
+/** Used by the owner of the storage: asks the open pages of an instance for the bearer tokens that their apps provide. */
 import { isAtOrBelow } from '../../base/shared/url-prefix.ts';
 import type { ProvidedToken, TokenSource, TokenSourceChange } from '../../replication/contract.ts';
 import type { Instance } from './contract.ts';

@@ -29,7 +29,7 @@ const WITH_TAIL = /^([^?#]*)([?#].*)$/s;
 const MAY_HOLD_SECRETS = /[@?#]/;
 const SEALED = '-sealed-';
 
-/** Whether a text stands in the place of a secret that is kept encrypted. */
+/** Whether a text is an encrypted secret, as documents store it. */
 export function isSealed(text: string): boolean {
   return text.startsWith(SEALED);
 }

@@ -148,7 +148,7 @@ export class WatchedDocument {
   async adopt({ rev, document }: FoundDocument): Promise<boolean> {
     const { job, status } = this;
     const isOwn = job?.order.origin?.docId === this.id && job.order.isKept;
-    // One that has given up begins anew.
+    // A job that has ended does not continue: the document starts another one.
     if (!isOwn || job.isOver || status !== 'started') return false;
     if (document === undefined || !asksForTheSame(this.#document, document)) return false;
     try {
@@ -161,7 +161,7 @@ export class WatchedDocument {
       this.#options.replicator.jobs.renewCredentials(job, replication);
       return true;
     } catch {
-      // Beginning anew says what is wrong.
+      // The document is then started as a new one, which reports the error.
       return false;
     }
   }

@@ -156,7 +156,7 @@ describe.each(chosenEngines())('a document on the administration page in %s', (e
     await page.ask('POST', 'library/_bulk_docs', { docs: [tombstone], new_edits: false });
     await page.goTo('#/db/library/document/b');
     await page.sees('Deleted (revision 2-b). The content that it had is gone.');
-    await page.press('Write it anew');
+    await page.press('Write it again');
     await page.type('Source of b', '{"n": 3}');
     await page.press('Review and store');
     await page.press('Store');

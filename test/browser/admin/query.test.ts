@@ -21,7 +21,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('An index by author would help.');
     await page.sees('_id year book-00 1900 book-20 1920');
     await page.press('Make this index');
-    await page.sees('_design/by-author, which replicates to peers as any document.');
+    await page.sees('_design/by-author, which replicates to peers like any other document.');
     await page.sees('await fetch("/library/_index", {');
     await page.press('Make index');
     await page.sees('Reads the index by-author of _design/by-author, which is sorted by author.');
@@ -200,7 +200,7 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.fill('Design document', 'books');
     await page.fill('View', 'pages');
     await page.press('Review and save');
-    await page.sees('_design/books is a new design document. It replicates to peers as any document.');
+    await page.sees('_design/books is a new design document. It replicates to peers like any other document.');
     await page.press('Save');
     await page.seesNo('_design/books is a new design document.');
     await page.sees('books/pages');

@@ -7,6 +7,7 @@ import { postgresUrl } from '../../support/postgres/postgres.ts';
 
 const url = await postgresUrl();
 const name = 'core on PostgreSQL';
+// A contributor may have no PostgreSQL; in CI `postgresUrl` fails in place of returning undefined.
 if (url === undefined) test.skip(`${name}: there is no PostgreSQL`);
 else {
   const newStorage = () => postgresStorage(url);

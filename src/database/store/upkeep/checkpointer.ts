@@ -64,7 +64,7 @@ export class Checkpointer {
   #waiting: Waiter[] = [];
   /** Callers that wait until there is nothing left to drop. */
   #awaitingDrop: Waiter[] = [];
-  /** Whether the next checkpoint begins the table of times anew. */
+  /** Whether the next checkpoint clears the table of times before it adds its own mark. */
   #forgetsTimes = false;
   /** Body pages that may still be emptied before the checkpoint that is due; undefined before the first of them. */
   #repackBudget: number | undefined;
