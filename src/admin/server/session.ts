@@ -86,9 +86,16 @@ export async function loadServer(): Promise<void> {
     version: welcome.version ?? '',
     isSettee,
   };
-  if (localStorage.getItem('settee-utils/read-only') !== null) return;
-  isReadOnly.value = await isProduction();
-  isReadOnlyByServer.value = isReadOnly.value;
+  if (hasChosenReadOnly()) return;
+  const isByServer = await isProduction();
+  // The user may choose while the server is asked.
+  if (hasChosenReadOnly()) return;
+  isReadOnly.value = isByServer;
+  isReadOnlyByServer.value = isByServer;
+}
+
+function hasChosenReadOnly(): boolean {
+  return localStorage.getItem('settee-utils/read-only') !== null;
 }
 
 /** Whether the server's settings say that the page begins in read-only mode. Other servers have no such file. */
