@@ -14,7 +14,7 @@ import { readBody, toPlainHeaders } from './request-body.ts';
 import { returnWhenSent, toResponse } from './response.ts';
 
 /** More responses than this are not sent together. */
-const SENT_TOGETHER = 32;
+const SENT_TOGETHER = 64;
 
 /**
  * Sends responses that are ready in the same turn of the event loop together, at the end of the turn. Sent one by one, each
