@@ -37,6 +37,11 @@ export function describeHttpSuite({ way, page, parameters, scopes = {} }: Confor
         .filter(({ name }) => name.includes(only))
         .map(({ name, reason }) => `\n  ${name} (${reason})`);
       console.info(`${engine}, ${way}: ${skipped.length} skipped${skipped.join('')}`);
+      for (const { name, message } of outcome.passedLater) {
+        console.info(
+          `✓ at the second attempt: HTTP suite in ${engine}: ${way} > ${name}: ${message.split('\n', 1)[0]}`,
+        );
+      }
     });
 
     for (const suite of suitesOf(scope)) {

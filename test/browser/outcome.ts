@@ -8,11 +8,13 @@ export interface SuiteOutcome {
   current: string;
   readonly passed: string[];
   readonly failed: { readonly name: string; readonly message: string }[];
+  /** Those that passed at their second attempt, with what stopped the first. */
+  readonly passedLater: { readonly name: string; readonly message: string }[];
   readonly skipped: { readonly name: string; readonly reason: string }[];
 }
 
 export function newOutcome(): SuiteOutcome {
-  return { isDone: false, current: 'nothing yet', passed: [], failed: [], skipped: [] };
+  return { isDone: false, current: 'nothing yet', passed: [], failed: [], passedLater: [], skipped: [] };
 }
 
 /** Runs cases one after another, whatever becomes of each. Tells of each before it begins, and at the end. */

@@ -25,12 +25,16 @@ export async function runHttpSuite(
       }
       outcome.current = name;
       tell();
-      try {
-        await runCase(host, each, ++number);
-        outcome.passed.push(name);
-      } catch (error) {
-        outcome.failed.push({ name, message: describeError(error) });
+      // As vitest does with the other tests in browsers: see `retry` in vitest.config.ts.
+      const failures: string[] = [];
+      while (failures.length < 2 && outcome.passed.at(-1) !== name) {
+        await runCase(host, each, ++number).then(
+          () => outcome.passed.push(name),
+          (error: unknown) => failures.push(describeError(error)),
+        );
       }
+      const [message] = failures;
+      if (message !== undefined) (failures.length < 2 ? outcome.passedLater : outcome.failed).push({ name, message });
     }
   }
   await host.close();
