@@ -50,10 +50,10 @@ export function isUniqueViolation(error: unknown): boolean {
   return codeOf(error) === UNIQUE_VIOLATION;
 }
 
-/** Returns the SQLSTATE of an error that the server sent; undefined for other errors. */
+/** Returns the SQLSTATE of an error that the server sent, which has a digit, unlike Node's `EPIPE`; undefined for other errors. */
 function codeOf(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 
 /** Maps a failure to an error. `what` is what was tried. */
