@@ -1,6 +1,36 @@
 /**
  * Sources and targets that answer something else than they were asked. Of each lie a table says what must come of it: all is copied, or some is
  * refused by name and the rest is copied, or the run fails with a reason and the checkpoint stays.
+ *
+ * Which file holds which lie, by the request that is answered (`lies-` stands for `replication-lies-`):
+ *
+ *     GET _changes               rows left out, repeated, out of order, too many, without a sequence; `last_seq` too early, too far; `pending`
+ *                                too small, too large; cut off                                                    lies-positions
+ *                                ids and revisions that no document has, forms that are none                      lies-changes
+ *                                an error with status 200                                                         lies-requests
+ *     POST _bulk_get, open_revs  another document or revision, ancestry, documents left out or added, attachments lies-documents
+ *                                `rev`, `open_revs` or `latest` ignored; an error with status 200; multipart      lies-requests
+ *                                repeated, shuffled, cut off                                  replication-random-lies, -unreadable
+ *     GET doc?rev, multipart     other bytes                                                                      lies-documents
+ *                                `rev` ignored, another digest, another form, an error with status 200            lies-requests
+ *                                bodies that are none                                                             replication-odd-peers
+ *     GET of an attachment       other bytes                                                                      lies-documents
+ *                                `rev` ignored, an error with status 200                                          lies-requests
+ *                                too short                                                                        replication-peers
+ *     POST _revs_diff            ids, revisions and ancestors that are not those offered                          lies-target
+ *                                an error with status 200, cut off                                                lies-requests
+ *     POST _bulk_docs            refusals of something else, rows of other revisions                              lies-target
+ *                                an error with status 200, rows that are none, `ok` false, cut off                lies-requests
+ *     PUT doc, multipart         another revision                                                                 lies-target
+ *                                an error with status 200, nothing, `ok` false, cut off                           lies-requests
+ *     POST _ensure_full_commit   an error with status 200, nothing, cut off                                       lies-requests
+ *     GET and PUT _local         sessions and sequences that are made up                                          lies-positions
+ *                                an error with status 200, not stored                                             lies-requests
+ *                                forms that are none                                                              replication-odd-peers
+ *     GET {db}                   `update_seq` too early, too far, another instance each time                      lies-positions
+ *                                an error with status 200                                                         lies-requests
+ *
+ * What no check can find is said in docs/http/replication.md#lies-that-no-check-finds.
  */
 import { expect } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
@@ -21,7 +51,7 @@ export function useLyingEnds(): LyingEnds {
   return { ends, expectOutcome: (direction, fault, outcome) => expectOutcome(ends, direction, fault, outcome) };
 }
 
-type Refused = readonly (readonly [id: string, rev: string, error: string])[];
+export type Refused = readonly (readonly [id: string, rev: string, error: string])[];
 /** All is copied but for what is refused; or the run fails with such a reason. */
 export type Outcome = { readonly refused: Refused } | { readonly fails: RegExp };
 export type Case = readonly [lie: string, fault: Fault, outcome: Outcome];

@@ -104,7 +104,12 @@ export class Peer {
     if (this.#canCommit) {
       const request = { method: 'POST', path: '/_ensure_full_commit', body: '', accepts: NO_COMMITS };
       const outcome = await this.#client.ask(request, async (answer) => {
-        if (answer.status < 300) return { instance: instanceOf(await answer.object(SHORT_ANSWER)) };
+        if (answer.status < 300) {
+          const told = await answer.object(SHORT_ANSWER);
+          // A checkpoint must not say that something is durable if it may not be.
+          if (ownMember(told, 'ok') !== true) throw answer.unusable('it does not say that everything is durable');
+          return { instance: instanceOf(told) };
+        }
         await answer.discard();
         return undefined;
       });

@@ -188,18 +188,19 @@ export function writeBulk(
     const rows = await answer.json(SHORT_ANSWER + documents.length * MAX_ROW_LENGTH);
     if (!Array.isArray(rows)) throw answer.unusable('it is not a list');
     if (rows.length > documents.length) throw answer.unusable(`it has more than ${documents.length} rows`);
+    if (!rows.every(isObject)) throw answer.unusable('a row is not an object');
     return readRows(rows, documents);
   });
 }
 
 function readRows(
-  rows: readonly unknown[],
+  rows: readonly JsonObject[],
   documents: readonly DocumentText[],
 ): readonly RefusedDocument[] | 'unclear' {
   const refused = new Map<DocumentText, RefusedDocument>();
   for (const row of rows) {
-    const refusal = isObject(row) ? refusalOf(row, documents) : undefined;
-    if (!isObject(row) || refusal === undefined) continue;
+    const refusal = refusalOf(row, documents);
+    if (refusal === undefined) continue;
     const document = documentOf(row, documents);
     if (document === undefined) return 'unclear';
     const { id, rev } = document;
@@ -209,8 +210,9 @@ function readRows(
 }
 
 /** Undefined for a row of a document that was written unchanged. */
-function refusalOf({ id, rev, error, reason }: JsonObject, documents: readonly DocumentText[]) {
+function refusalOf({ id, rev, error, reason, ok = true }: JsonObject, documents: readonly DocumentText[]) {
   if (error !== undefined) return { error: textOf(error), reason: textOf(reason) };
+  if (ok !== true) return { error: 'bad_answer', reason: 'the target does not say that it wrote it' };
   const revs = documents.filter((one) => one.id === id).map((one) => one.rev);
   const isOther = typeof rev === 'string' && revs.length > 0 && !revs.includes(rev);
   return isOther ? { error: 'bad_answer', reason: `the target says that it wrote it as revision ${rev}` } : undefined;

@@ -1,5 +1,5 @@
 /** Asks a peer which revisions it lacks (docs/http/bulk.md#missing-revisions), and accepts only valid parts of the response. */
-import { isObject, ownMember } from '../../../base/json/objects.ts';
+import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import type { RefusedDocument } from '../../contract.ts';
 import { type Answer, SHORT_ANSWER } from '../client/answer.ts';
 import type { PeerClient } from '../client/peer-client.ts';
@@ -49,8 +49,21 @@ function askForMissing(client: PeerClient, revisions: Revisions): Promise<Outcom
   return client.ask(request, async (answer: Answer) => {
     if (answer.status >= 300) return answer.refusal();
     const diff = await answer.object(MAX_ANCESTORS_LENGTH + body.length * TIMES_ASKED);
+    if (!isDiff(diff, revisions)) throw answer.unusable('it does not say which revisions are missing');
     return { missing: revisions.flatMap(([id, revs]) => missingOf(id, revs, ownMember(diff, id))) };
   });
+}
+
+/**
+ * False for another object, such as an error that came with status 200: a document that the response does not name lacks nothing, so that no
+ * document would be copied.
+ */
+function isDiff(diff: JsonObject, revisions: Revisions): boolean {
+  if (typeof ownMember(diff, 'error') === 'string') return false;
+  const odd = Object.keys(diff).filter((id) => !isObject(ownMember(diff, id)));
+  if (odd.length === 0) return true;
+  const offered = new Set(revisions.map(([id]) => id));
+  return odd.every((id) => offered.has(id));
 }
 
 function missingOf(id: string, offered: readonly string[], entry: unknown): readonly MissingRevisions[] {

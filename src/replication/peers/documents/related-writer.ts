@@ -133,11 +133,19 @@ export async function writeRelated(
   };
 }
 
-/** Undefined if the document was written unchanged. */
+/** Undefined if the document was written unchanged. An error may come with status 200, and some servers don't name the revision. */
 function readWritten(written: JsonObject, rev: string) {
-  const asRev = ownMember(written, 'rev');
-  if (typeof asRev !== 'string' || asRev === rev) return undefined;
-  return { status: 200, error: 'bad_answer', reason: `the target says that it wrote it as revision ${asRev}` };
+  const [asRev, error, reason] = ['rev', 'error', 'reason'].map((name) => ownMember(written, name));
+  if (typeof error === 'string') return { status: 200, error, reason: typeof reason === 'string' ? reason : '' };
+  const isOther = typeof asRev === 'string' && asRev !== rev;
+  if (isOther) return refusedAs(`the target says that it wrote it as revision ${asRev}`);
+  return asRev === rev || ownMember(written, 'ok') === true
+    ? undefined
+    : refusedAs('the target does not say that it wrote it');
+}
+
+function refusedAs(reason: string) {
+  return { status: 200, error: 'bad_answer', reason };
 }
 
 /** Stores the chunks' failure: the sender reports only that a body was cut off. */
