@@ -1,5 +1,5 @@
 /**
- * Peers that lie at random, about documents, attachments and what they lack. Whatever they say, nothing is lost in silence: of all that a
+ * Peers that lie at random, about documents, attachments, what they lack, and whether they did what they were asked. Whatever they say, nothing is lost in silence: of all that a
  * checkpoint says to be copied, each leaf of the source is at the target as it is, or was refused by name. And nothing else is there.
  *
  * SETTEE_LIES_SEED repeats the choices of a run; SETTEE_LIES_ROUNDS says how many replications there are.
@@ -92,7 +92,13 @@ function liesOf(random: SeededRandom, percent: number, source: Core): Fault {
     if (bytes.length > 0) bytes[from] = (bytes[from] ?? 0) ^ 1;
     return new Response(bytes, { headers: response.headers });
   };
-  return all(documents, attachments, asCouchDB3(source));
+  return all(silentErrors(random, percent), documents, attachments, asCouchDB3(source));
+}
+
+/** Requests of any kind that are not carried out, and answered with an error whose status says that they were. */
+function silentErrors(random: SeededRandom, percent: number): Fault {
+  return () =>
+    random.chance(percent / 4) ? Response.json({ error: 'internal_server_error', reason: 'timeout' }) : undefined;
 }
 
 function shuffled(list: readonly unknown[], random: SeededRandom, percent: number): unknown[] {
@@ -102,7 +108,7 @@ function shuffled(list: readonly unknown[], random: SeededRandom, percent: numbe
 }
 
 function diffLies(random: SeededRandom, percent: number): Fault {
-  return lying(/_revs_diff/, (told) => {
+  const diffs = lying(/_revs_diff/, (told) => {
     const entries = Object.entries(Object(told)).map(([id, one]) => [
       id,
       random.chance(percent) ? garbled(one, random) : one,
@@ -110,6 +116,7 @@ function diffLies(random: SeededRandom, percent: number): Fault {
     if (random.chance(percent)) entries.push(['secret', { missing: ['1-s'] }]);
     return Object.fromEntries(entries);
   });
+  return all(silentErrors(random, percent), diffs);
 }
 
 function garbled(entry: unknown, random: SeededRandom): unknown {
