@@ -1,8 +1,9 @@
 /** What requests show of the secrets in `_replicator`, and credentials that change while a replication runs. */
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { type JsonObject, ownMember } from '../../../../src/base/json/objects.ts';
 import type { Network } from '../../../../src/core/core.ts';
 import { createFetch } from '../../../../src/http/fetch-adapter.ts';
+import { patient } from '../../../support/patience.ts';
 import { Service, useServices } from './support.ts';
 
 useServices();
@@ -234,5 +235,117 @@ describe('other credentials in the document of a replication that runs', () => {
     ]) {
       expect(await service.ask('PUT /_replicator/push', changed)).toEqual({ status: 403, json: refusal });
     }
+  });
+});
+
+/** A host without WebCrypto stores secrets as an earlier release did, which encrypted none. */
+describe('a document that an earlier release stored', () => {
+  afterEach(() => void vi.unstubAllGlobals());
+
+  function useEarlierRelease(): void {
+    const { crypto } = globalThis;
+    vi.stubGlobal('crypto', {
+      randomUUID: () => crypto.randomUUID(),
+      getRandomValues: (bytes: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(bytes),
+    });
+  }
+
+  const PLAIN = 'ana:pw@';
+  const FOR_ANA = { source: 'notes', target: 'http://ana:pw@db.test/notes' };
+
+  async function startEarlier() {
+    const remote = await Service.start();
+    await remote.must('PUT /notes');
+    const server = new Server(remote);
+    const service = await Service.start({ ...ADMINS, replicator: STRICT }, BOSS, server.network);
+    useEarlierRelease();
+    for (const path of ['/_replicator', '/notes']) await service.must(`PUT ${path}`);
+    await service.must('PUT /_replicator/_security', { members: { names: [], roles: [] } });
+    await service.must('PUT /notes/one', {});
+    return { server, service };
+  }
+
+  async function restartWithThisRelease(service: Service): Promise<void> {
+    vi.unstubAllGlobals();
+    await service.restart();
+  }
+
+  const isSealed = (document: JsonObject) => String(document['target']).includes('-sealed-');
+
+  test('is carried out, and encrypted when the service starts', async () => {
+    const { server, service } = await startEarlier();
+    await service.must('PUT /_replicator/push', { ...FOR_ANA, continuous: true });
+    await server.untilThere('one');
+    const before = await service.untilState('push', 'triggered');
+    expect(before['target']).toBe(FOR_ANA.target);
+    await restartWithThisRelease(service);
+    await service.must('PUT /notes/later', {});
+    await server.untilThere('later');
+    const after = await service.until('push', isSealed);
+    expect(after).toMatchObject({ owner: 'boss', continuous: true, _replication_id: before['_replication_id'] });
+    expect(after['target']).toMatch(/^http:\/\/ana:-sealed-[\w-]+@db\.test\/notes$/);
+    // Its secret is known to the next start, too.
+    await service.restart();
+    await service.must('PUT /notes/last', {});
+    await server.untilThere('last');
+  });
+
+  test('that is done, or can not be understood, is encrypted as well, and stays what it is', async () => {
+    const { service } = await startEarlier();
+    await service.must('PUT /_replicator/done', { ...FOR_ANA });
+    const { _rev: _, ...done } = await service.untilState('done', 'completed');
+    await service.must('PUT /_replicator/wrong', { ...FOR_ANA, filter: 'a/b', doc_ids: ['one'] });
+    await service.untilState('wrong', 'error');
+    await restartWithThisRelease(service);
+    const { _rev: __, target, ...after } = await service.until('done', isSealed);
+    expect(after).toEqual(Object.fromEntries(Object.entries(done).filter(([name]) => name !== 'target')));
+    expect(String(target)).not.toContain('pw');
+    expect(await service.until('wrong', isSealed)).toMatchObject({ _replication_state: 'error' });
+  });
+
+  test('keeps its secret when a user writes it next', async () => {
+    const { server, service } = await startEarlier();
+    await service.must('PUT /_replicator/done', FOR_ANA);
+    await service.untilState('done', 'completed');
+    await restartWithThisRelease(service);
+    const { _replication_state: _, ...again } = await service.until('done', isSealed);
+    await service.must('PUT /notes/later', {});
+    await service.must('PUT /_replicator/done', again);
+    await server.untilThere('later');
+    expect(isSealed(await service.untilState('done', 'completed'))).toBe(true);
+  });
+
+  test('shows its secret to nobody any more, but in the former revision, which a compaction removes', async () => {
+    const { service } = await startEarlier();
+    await service.must('PUT /_replicator/done', { ...FOR_ANA, user_ctx: JOE, owner: 'joe' });
+    await service.must('PUT /_replicator/_design/app', {
+      views: { all: { map: 'function (doc) { emit(doc.target, doc); }' } },
+    });
+    const { _rev: former } = await service.until(
+      'done',
+      (document) => ownMember(document, '_replication_state') !== undefined,
+    );
+    await restartWithThisRelease(service);
+    await service.until('done', isSealed);
+    const eve = { name: 'eve', roles: [] };
+    const texts: string[] = [];
+    for (const user of [BOSS, JOE, eve]) {
+      for (const way of [
+        'GET /_replicator/done?revs=true&revs_info=true',
+        'GET /_replicator/done?open_revs=all',
+        'GET /_replicator/_all_docs?include_docs=true',
+        'GET /_replicator/_changes?include_docs=true&style=all_docs',
+        'GET /_replicator/_design/app/_view/all?include_docs=true',
+        'GET /_scheduler/docs',
+      ]) {
+        texts.push(JSON.stringify((await service.ask(way, undefined, user)).json));
+      }
+    }
+    expect(texts.filter((text) => text.includes(PLAIN))).toEqual([]);
+    const read = `GET /_replicator/done?rev=${String(former)}`;
+    expect(await service.ask(read, undefined, JOE)).toMatchObject({ json: { target: FOR_ANA.target } });
+    expect(await service.ask(read, undefined, eve)).toMatchObject({ json: { target: 'http://db.test/notes' } });
+    await service.must('POST /_replicator/_compact');
+    await expect.poll(() => service.ask(read), patient).toMatchObject({ status: 404 });
   });
 });
