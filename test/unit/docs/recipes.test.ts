@@ -49,6 +49,7 @@ test('there are recipes for common frameworks', () => {
     'next',
     'pouchdb',
     'react',
+    'solid',
     'svelte',
     'sveltekit',
     'vite-plugin-pwa',
