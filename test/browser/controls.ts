@@ -16,8 +16,8 @@ export interface Controls {
   updates(): Promise<number>;
   isUpdateWaiting(): Promise<boolean>;
   update(): Promise<boolean>;
-  /** From now on this page provides that token for databases at or below the address: null for none. */
-  provideToken(url: string, token: string | null): Promise<void>;
+  /** From now on this page provides that token for databases at or below the address: null for none. It expires that long after each answer. */
+  provideToken(url: string, token: string | null, lifeMs?: number): Promise<void>;
   /** How often this page was asked for a token. */
   tokenCalls(): Promise<number>;
   /** As when the user logs out. */

@@ -113,8 +113,10 @@ describe.each(chosenEngines())('credentials of replications in %s', (engine) => 
 
   describe('a token that the app provides', () => {
     let server: ProxiedServer;
-    /** The one that the server accepts. */
+    /** The one that the server accepts, and a later one. */
     let valid = '';
+    let nextValid = '';
+    const accepted = new Set<unknown>();
     const refused: unknown[] = [];
 
     async function open(): Promise<{ site: Site; tab: Tab }> {
@@ -122,6 +124,8 @@ describe.each(chosenEngines())('credentials of replications in %s', (engine) => 
       server = await startProxiedServer(site);
       closing.push(server);
       valid = 'one';
+      nextValid = '';
+      accepted.clear();
       refused.length = 0;
       site.server.intercept(checkToken);
       await server.ask('PUT', '/notes');
@@ -137,7 +141,8 @@ describe.each(chosenEngines())('credentials of replications in %s', (engine) => 
     function checkToken(request: IncomingMessage, response: ServerResponse): boolean {
       if (request.url?.startsWith(SERVER) !== true || request.method === 'OPTIONS') return false;
       const { authorization } = request.headers;
-      if (authorization === `Bearer ${valid}`) {
+      if (authorization === `Bearer ${valid}` || authorization === `Bearer ${nextValid}`) {
+        accepted.add(authorization);
         request.headers.authorization = undefined;
         delete request.headers.authorization;
         return false;
@@ -184,6 +189,69 @@ describe.each(chosenEngines())('credentials of replications in %s', (engine) => 
       await expect.poll(() => read(other, 'third'), soon).toMatchObject({ by: 'server' });
       expect(await call(other, 'tokenCalls')).toBeGreaterThan(0);
       expect(new Set(refused)).toEqual(new Set(['Bearer one']));
+    });
+
+    describe('to the service worker, which has the storage while the worker of the only page does not start', () => {
+      /** The page is from a cache, and its worker's file no longer exists. */
+      async function openKeptPage(): Promise<Tab> {
+        const { site, tab } = await open();
+        const client = await (await fetch(`${site.server.origin}/settee.js`)).text();
+        site.server.intercept(({ url }, response) => {
+          if (url !== '/settee.js') return false;
+          response.setHeader('content-type', 'text/javascript');
+          // As the Vite plugin has it in the script.
+          response.end(`globalThis.__SETTEE_WORKER_FOLDER__ = 'of-an-earlier-version/';\n${client}`);
+          return true;
+        });
+        await tab.reload();
+        await call(tab, 'start', { base: '/db/' });
+        expect(await call(tab, 'status')).toMatchObject({ outdated: true, controlled: true });
+        return tab;
+      }
+
+      test('is awaited, used, and renewed after a 401', async () => {
+        const tab = await openKeptPage();
+        await expect.poll(() => jobs(tab), soon).toEqual([['unauthorized', error()]]);
+        expect(server.seen).toEqual([]);
+        await call(tab, 'provideToken', server.url, 'one');
+        await expect.poll(() => read(tab, 'first'), soon).toMatchObject({ by: 'server' });
+        await expect.poll(() => jobs(tab), soon).toEqual([['running', undefined]]);
+        expect(refused).toEqual([]);
+        valid = 'two';
+        await call(tab, 'provideToken', server.url, 'two');
+        await server.ask('PUT', '/notes/second', { by: 'server' });
+        await expect.poll(() => read(tab, 'second'), soon).toMatchObject({ by: 'server' });
+        expect(await call(tab, 'tokenCalls')).toBeGreaterThan(1);
+        expect(new Set(refused)).toEqual(new Set(['Bearer one']));
+        expect(accepted).toEqual(new Set(['Bearer one', 'Bearer two']));
+      });
+
+      test('is renewed before it expires, and awaited when the page has none any more', async () => {
+        const tab = await openKeptPage();
+        nextValid = 'two';
+        await call(tab, 'provideToken', server.url, 'one', 15_000);
+        await expect.poll(() => read(tab, 'first'), soon).toMatchObject({ by: 'server' });
+        await call(tab, 'provideToken', server.url, 'two');
+        // Each change makes requests, for which the first token is used until it is due. The page's requests keep the service worker at work.
+        let changes = 0;
+        const change = async () => {
+          await server.ask('PUT', `/notes/more-${++changes}`, {});
+          await read(tab, 'first');
+          return [...accepted];
+        };
+        await expect.poll(change, { timeout: 60_000, interval: 500 }).toEqual(['Bearer one', 'Bearer two']);
+        await expect.poll(() => read(tab, `more-${changes}`), soon).toMatchObject({ _id: `more-${changes}` });
+        expect(refused).toEqual([]);
+
+        await call(tab, 'removeTokens');
+        server.forget();
+        await server.ask('PUT', '/notes/last', { by: 'server' });
+        await expect.poll(() => jobs(tab), soon).toEqual([['unauthorized', error()]]);
+        expect(await read(tab, 'last')).toMatchObject({ error: 'not_found' });
+        await call(tab, 'provideToken', server.url, 'two');
+        await expect.poll(() => read(tab, 'last'), soon).toMatchObject({ by: 'server' });
+        expect(refused).toEqual([]);
+      });
     });
 
     test('is no longer used after the user has logged out', async () => {

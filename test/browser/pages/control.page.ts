@@ -12,7 +12,7 @@ let slowRead: Promise<LargeRead> | undefined;
 const feeds: FeedReader[] = [];
 const eventSources: { readonly source: EventSource; readonly data: string[] }[] = [];
 let updates = 0;
-let provided: string | undefined;
+let provided: { readonly token: string; readonly lifeMs: number | undefined } | undefined;
 let tokenCalls = 0;
 let removeTokens: (() => void) | undefined;
 const shows: boolean[] = [];
@@ -172,11 +172,13 @@ const control: Controls = {
   updates: async () => updates,
   isUpdateWaiting: async () => (await theSettee().status()).updateWaiting,
   update: () => theSettee().update(),
-  provideToken: async (url, token) => {
-    provided = token ?? undefined;
+  provideToken: async (url, token, lifeMs) => {
+    provided = token === null ? undefined : { token, lifeMs };
     removeTokens ??= theSettee().credentials(url, async () => {
       tokenCalls += 1;
-      return provided === undefined ? undefined : { token: provided };
+      if (provided === undefined) return undefined;
+      const { token: now, lifeMs: life } = provided;
+      return { token: now, ...(life !== undefined && { expires: Date.now() + life }) };
     });
   },
   tokenCalls: async () => tokenCalls,
