@@ -68,7 +68,8 @@ export const WAYS: readonly (readonly [string, readonly Fault[]])[] = [
   ['open_revs and single attachments', [noBulkGet, noRelated]],
 ];
 
-export const quick = { retriesPerRequest: 2, checkpointIntervalMs: 5_000 };
+/** No peer of these tests is silent; a busy machine may be, for longer than `PATIENCE` allows. */
+export const quick = { retriesPerRequest: 2, checkpointIntervalMs: 5_000, connectionTimeoutMs: 30_000 };
 
 async function expectOutcome(ends: FlakyEnds, direction: Direction, fault: Fault, outcome: Outcome): Promise<void> {
   const { source, target, replication } = sidesOf(ends, direction);

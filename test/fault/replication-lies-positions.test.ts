@@ -1,6 +1,7 @@
 /** Databases that lie about where they are: in rows of changes, in sequences, in counts, in checkpoints, and in what they say of themselves. */
 import { describe, expect, test } from 'vitest';
 import type { Core } from '../../src/core/core.ts';
+import { patient } from '../support/patience.ts';
 import { sidesOf } from '../support/replication/flaky-ends.ts';
 import { cutOff, type Fault } from '../support/replication/flaky-peer.ts';
 import { fillWithAllKinds, lying } from '../support/replication/lying-peer.ts';
@@ -104,7 +105,7 @@ describe('replication from a source whose changes', () => {
     await running.idle();
     await writeOne(source, 'a');
     await writeOne(source, 'b');
-    await expect.poll(() => idsIn(target), { timeout: 30_000 }).toEqual(['a', 'b']);
+    await expect.poll(() => idsIn(target), patient).toEqual(['a', 'b']);
     await running.stop();
   });
 });
