@@ -1,9 +1,11 @@
-import { describe, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { sidesOf } from '../support/replication/flaky-ends.ts';
 import type { Fault } from '../support/replication/flaky-peer.ts';
-import { all, bulkGetWith, LONG, lying, openRevsWith, RawText } from '../support/replication/lying-peer.ts';
-import { type Case, COPIED, type Outcome, useLyingEnds, WAYS } from './lying-ends.ts';
+import { all, attachment, bulkGetWith, LONG, lying, openRevsWith, RawText } from '../support/replication/lying-peer.ts';
+import { begin, must } from '../unit/replication/support.ts';
+import { type Case, COPIED, type Outcome, quick, useLyingEnds, WAYS } from './lying-ends.ts';
 
-const { expectOutcome } = useLyingEnds();
+const { ends, expectOutcome } = useLyingEnds();
 
 describe.each(WAYS)('replication from a source that is read by %s and lies', (_, faults) => {
   const DOCUMENTS = /^(POST .*_bulk_get|GET .*open_revs)/;
@@ -135,6 +137,27 @@ describe.each(WAYS)('replication from a source that is read by %s and lies', (_,
 
   test.each(cases)('%s', async (_lie, fault, outcome) => {
     await expectOutcome('pull', all(...faults, fault), outcome);
+  });
+
+  test('sends content for which the target has other content, though the source says that it is older', async () => {
+    const { source, target, replication } = sidesOf(ends, 'pull');
+    const before = { _id: 'moved', _rev: '1-root', _attachments: { note: { ...attachment(50, 'old'), revpos: 1 } } };
+    for (const core of [source, target]) await must(core, 'POST /db/_bulk_docs', { new_edits: false, docs: [before] });
+    const _revisions = { start: 2, ids: ['b', 'root'] };
+    const after = { ...before, _rev: '2-b', _revisions, _attachments: { note: attachment(60, 'new') } };
+    await must(source, 'POST /db/_bulk_docs', { new_edits: false, docs: [after] });
+    const older = change('moved', (one) => {
+      const { note } = Object(one)._attachments;
+      return { ...one, _attachments: { note: { ...note, revpos: 1 } } };
+    });
+    ends.peer.fault = all(...faults, older);
+    const attempt = begin(ends.host, { ...replication, ...quick });
+    await attempt.result;
+    expect(attempt.refused).toEqual([]);
+    expect(await must(target, 'GET /db/moved?attachments=true')).toMatchObject({
+      _rev: '2-b',
+      _attachments: { note: { data: Buffer.from('new'.repeat(20)).toString('base64') } },
+    });
   });
 
   test('refuses a document that has an id twice', async () => {
