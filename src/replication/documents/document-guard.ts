@@ -10,7 +10,7 @@ import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { Database, DatabaseUser, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
 import type { DocumentSecrets } from './document-secrets.ts';
-import { asksForTheSame, hasSameCredentials } from './secret-members.ts';
+import { asksForTheSame, hasSameCredentials, hasTooManySecrets, MAX_SECRETS } from './secret-members.ts';
 import { parseBody, withMembers } from './state-members.ts';
 
 const ADMIN_ROLE = '_admin';
@@ -59,11 +59,24 @@ export class StoredDocumentGuard implements ReplicationDocumentGuard {
   async #complete(write: DocumentWrite, { newEdits, user = NOBODY }: WriteOptions): Promise<DocumentWrite> {
     if (isDesignId(write.id) || isTooLong(write)) return write;
     const document = await parseBody(write.body);
+    if (!isReplicator(user) && (await hasTooManySecrets(document))) return write;
     const owner = newEdits && !write.deleted ? newOwner(document, user) : undefined;
-    const changed = new Map([...Object.entries(owner ?? {}), ...(await this.#secrets.seal(write.id, document))]);
+    const owned = owner === undefined ? document : { ...(await this.#readable(write.id, document, user)), ...owner };
+    const changed = new Map([...Object.entries(owner ?? {}), ...(await this.#secrets.seal(write.id, owned))]);
     return changed.size === 0
       ? write
       : { ...write, body: withMembers(write.body, new Set(changed.keys()), [...changed]) };
+  }
+
+  /** An admin becomes the owner of a document that had none, and its secrets are then those of this owner. */
+  async #readable(id: string, document: JsonObject, { roles }: DatabaseUser): Promise<JsonObject> {
+    if (!roles.includes(ADMIN_ROLE)) return document;
+    try {
+      return await this.#secrets.open(id, document);
+    } catch (error) {
+      if (isDatabaseError(error, 'bad_request')) return document;
+      throw error;
+    }
   }
 
   async validate(
@@ -122,8 +135,13 @@ async function refusalOf(
     const reason = `A replication document may have at most ${MAX_LENGTH} characters. Use a selector in place of a long list of ids.`;
     return new DatabaseError('too_large', reason);
   }
+  const document = await parseBody(write.body);
+  if (await hasTooManySecrets(document)) {
+    const reason = `A replication document may have at most ${MAX_SECRETS} secrets: values in its headers and auth.`;
+    return new DatabaseError('too_large', reason);
+  }
   try {
-    checkChange({ before, after: write.deleted ? undefined : await parseBody(write.body) }, user);
+    checkChange({ before, after: write.deleted ? undefined : document }, user);
     return undefined;
   } catch (error) {
     if (error instanceof DatabaseError) return error;

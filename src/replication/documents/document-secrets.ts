@@ -1,10 +1,11 @@
 /**
  * Keeps the secrets of replication documents encrypted (docs/http/replication.md#secrets-in-replication-documents): a document holds text that
- * only this service can decrypt, only for the same document, and only to send it to the same address. So nobody can have a secret sent
- * elsewhere by copying that text, and it moves, is replaced and goes with the document's revisions.
+ * only this service can decrypt, only for the same document and owner, and only to send it to the same address. So nobody can have a secret sent
+ * elsewhere by copying that text, or use that of another user whose document was deleted. It moves, is replaced and goes with the document's
+ * revisions.
  */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import type { JsonObject } from '../../base/json/objects.ts';
+import { type JsonObject, ownMember } from '../../base/json/objects.ts';
 import { fromBase64, fromBase64Url, joinBytes, toBase64, toBase64Url } from '../../base/shared/bytes.ts';
 import type { RandomBytes } from '../../base/shared/clock.ts';
 import type { Registry } from '../../database/registry/contract.ts';
@@ -41,38 +42,40 @@ export class DocumentSecrets {
 
   /** Returns the members of a document that change when its readable secrets are encrypted. Fails with the storage's error. */
   seal(id: string, document: JsonObject): Promise<ReadonlyMap<string, unknown>> {
-    return replaceSecrets(document, async (secret) => (isSealed(secret.text) ? secret.text : this.#seal(id, secret)));
+    const of = identityOf(id, document);
+    return replaceSecrets(document, async (secret) => (isSealed(secret.text) ? secret.text : this.#seal(of, secret)));
   }
 
   /**
    * Returns the document with readable secrets. Fails with `bad_request` if one can't be decrypted: it was encrypted by another service, or
-   * for another document or address.
+   * for another document, owner, address or proxy.
    */
   async open(id: string, document: JsonObject): Promise<JsonObject> {
+    const of = identityOf(id, document);
     const changed = await replaceSecrets(document, async (secret) =>
-      isSealed(secret.text) ? this.#open(id, secret) : secret.text,
+      isSealed(secret.text) ? this.#open(of, secret) : secret.text,
     );
     return changed.size === 0 ? document : { ...document, ...Object.fromEntries(changed) };
   }
 
-  async #seal(id: string, secret: Secret): Promise<string> {
+  async #seal(of: Identity, secret: Secret): Promise<string> {
     const key = await this.#keyToSeal();
     if (key === undefined) return secret.text;
     const nonce = this.#options.random(new Uint8Array(NONCE_BYTES));
     const text = JSON.stringify(secret.text);
     const padded = text.padEnd(Math.ceil(text.length / STEP) * STEP);
     const plain = new TextEncoder().encode(padded);
-    const encrypted = await crypto.subtle.encrypt(parametersOf(nonce, id, secret), key, plain);
+    const encrypted = await crypto.subtle.encrypt(parametersOf(nonce, of, secret), key, plain);
     return toSealed(toBase64Url(joinBytes([nonce, new Uint8Array(encrypted)])));
   }
 
-  async #open(id: string, secret: Secret): Promise<string> {
+  async #open(of: Identity, secret: Secret): Promise<string> {
     const bytes = fromBase64Url(sealedText(secret.text));
     const key = await this.#keyToOpen();
     if (bytes === undefined || key === undefined) throw notReadable(secret);
     const nonce = bytes.slice(0, NONCE_BYTES);
     try {
-      const plain = await crypto.subtle.decrypt(parametersOf(nonce, id, secret), key, bytes.slice(NONCE_BYTES));
+      const plain = await crypto.subtle.decrypt(parametersOf(nonce, of, secret), key, bytes.slice(NONCE_BYTES));
       return String(JSON.parse(new TextDecoder().decode(plain)));
     } catch {
       throw notReadable(secret);
@@ -116,16 +119,25 @@ function importKey(bytes: Uint8Array<ArrayBuffer>): Promise<Key> {
   return crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']);
 }
 
+/** A document: its id, and its owner. */
+type Identity = readonly [id: string, owner: string | null];
+
+/** A document without an owner is one of an admin. */
+function identityOf(id: string, document: JsonObject): Identity {
+  const owner = ownMember(document, 'owner');
+  return [id, typeof owner === 'string' ? owner : null];
+}
+
 /** What the text is bound to. */
-function parametersOf(iv: Uint8Array<ArrayBuffer>, id: string, { form, address }: Secret) {
-  const additionalData = new TextEncoder().encode(JSON.stringify([id, form, address]));
+function parametersOf(iv: Uint8Array<ArrayBuffer>, of: Identity, { form, address, proxy }: Secret) {
+  const additionalData = new TextEncoder().encode(JSON.stringify([...of, form, address, proxy]));
   return { name: 'AES-GCM', iv, additionalData };
 }
 
 function notReadable({ part, address }: Secret): DatabaseError {
-  const where = address === '' ? '' : ` (for ${address})`;
+  const where = address === '' || isSealed(address) ? '' : ` (for ${address})`;
   return new DatabaseError(
     'bad_request',
-    `The secret in \`${part}'${where} can't be read here: it was stored by another server, in another document, or for another address. Write the secret itself in its place.`,
+    `The secret in \`${part}'${where} can't be read here: it was stored by another server, in another document, or for another owner, address or proxy. Write the secret itself in its place.`,
   );
 }

@@ -9,15 +9,25 @@ export interface Secret {
   readonly part: string;
   /** In a URL it is percent-encoded. */
   readonly form: 'address' | 'member';
-  /** The database or proxy that it is for, without user and password. Empty for a text that is no valid address. */
+  /**
+   * The database or proxy that it is for, without user and password. If that address is encrypted as a whole, its encrypted text. Empty for
+   * such an address itself.
+   */
   readonly address: string;
+  /** The proxy that can read it on its way; empty if there is none, or if the connection is encrypted. */
+  readonly proxy: string;
 }
+
+type Destination = Pick<Secret, 'address' | 'proxy'>;
 
 /** Returns the text that takes the place of a secret. */
 type Replace = (secret: Secret) => Promise<string>;
 
-const ENDPOINTS: ReadonlySet<string> = new Set(['source', 'target']);
-const PLACES: ReadonlySet<string> = new Set([...ENDPOINTS, 'proxy', 'source_proxy', 'target_proxy']);
+const ENDPOINTS = ['source', 'target'] as const;
+const PROXIES = ['proxy', 'source_proxy', 'target_proxy'] as const;
+const PLACES: ReadonlySet<string> = new Set([...ENDPOINTS, ...PROXIES]);
+/** Far more than a replication can use. Each takes more space when it is encrypted. */
+export const MAX_SECRETS = 100;
 /** Strings in `auth` that are no secrets. */
 const PLAIN: ReadonlySet<string> = new Set(['username', 'consumer_key', 'signature_method']);
 const NONE: ReadonlySet<string> = new Set();
@@ -51,11 +61,22 @@ export async function replaceSecrets(document: JsonObject, replace: Replace): Pr
     if (text !== secret.text) changed.set(secret.part.replace(/\..*$/s, ''), undefined);
     return text;
   };
-  for (const [name, value] of Object.entries(document)) {
-    if (!PLACES.has(name)) continue;
-    const replaced =
-      typeof value === 'string' ? await inAddress(name, value, note) : await inEndpoint(name, value, note);
+  const inPlace = async (name: string, inValue: (value: unknown) => Promise<unknown>): Promise<unknown> => {
+    const value = ownMember(document, name);
+    if (value === undefined) return undefined;
+    const replaced = await inValue(value);
     if (changed.has(name)) changed.set(name, replaced);
+    return replaced;
+  };
+  const proxies = new Map<string, string>();
+  for (const name of PROXIES) {
+    const replaced = await inPlace(name, (value) => inProxy(name, value, note));
+    const place = placeOf(ownMember(document, name), replaced);
+    if (place !== '') proxies.set(name, place);
+  }
+  for (const name of ENDPOINTS) {
+    const proxy = proxies.get(`${name}_proxy`) ?? proxies.get('proxy') ?? '';
+    await inPlace(name, (value) => inEndpoint(name, value, proxy, note));
   }
   return changed;
 }
@@ -68,6 +89,22 @@ export async function hasPlainSecrets(document: JsonObject): Promise<boolean> {
     return text;
   });
   return isPlain;
+}
+
+/** Whether a document holds more than `MAX_SECRETS`. */
+export async function hasTooManySecrets(document: JsonObject): Promise<boolean> {
+  const enough = new Error('there are more');
+  let count = 0;
+  try {
+    await replaceSecrets(document, async ({ text }) => {
+      if (++count > MAX_SECRETS) throw enough;
+      return text;
+    });
+    return false;
+  } catch (error) {
+    if (error !== enough) throw error;
+    return true;
+  }
 }
 
 /** Whether both documents ask for the same, apart from how the user proves who it is at the two databases and at proxies. */
@@ -95,15 +132,22 @@ function withoutSecrets(place: unknown): unknown {
   return { url: addressOf(url), ...others };
 }
 
-async function inEndpoint(name: string, endpoint: unknown, replace: Replace): Promise<unknown> {
-  if (!isObject(endpoint) || !ENDPOINTS.has(name)) return endpoint;
-  const address = addressOf(ownMember(endpoint, 'url'));
+async function inProxy(name: string, value: unknown, replace: Replace): Promise<unknown> {
+  return typeof value === 'string' ? inAddress(name, value, '', replace) : value;
+}
+
+async function inEndpoint(name: string, endpoint: unknown, proxy: string, replace: Replace): Promise<unknown> {
+  if (typeof endpoint === 'string') return inAddress(name, endpoint, proxy, replace);
+  if (!isObject(endpoint)) return endpoint;
+  const url = ownMember(endpoint, 'url');
+  const replacedUrl = typeof url === 'string' ? await inAddress(`${name}.url`, url, proxy, replace) : url;
+  const to = destinationOf(placeOf(url, replacedUrl), proxy);
   const members: [string, unknown][] = [];
   for (const [member, value] of Object.entries(endpoint)) {
     const part = `${name}.${member}`;
-    if (member === 'url' && typeof value === 'string') members.push([member, await inAddress(part, value, replace)]);
-    else if (member === 'auth') members.push([member, await inMembers({ part, address, value }, PLAIN, replace)]);
-    else if (member === 'headers') members.push([member, await inMembers({ part, address, value }, NONE, replace)]);
+    if (member === 'url') members.push([member, replacedUrl]);
+    else if (member === 'auth') members.push([member, await inMembers({ ...to, part, value }, PLAIN, replace)]);
+    else if (member === 'headers') members.push([member, await inMembers({ ...to, part, value }, NONE, replace)]);
     else members.push([member, value]);
   }
   return Object.fromEntries(members);
@@ -111,27 +155,27 @@ async function inEndpoint(name: string, endpoint: unknown, replace: Replace): Pr
 
 /** Any string in it may be a secret, except those of the plain names. */
 async function inMembers(
-  { part, address, value }: Pick<Secret, 'part' | 'address'> & { readonly value: unknown },
+  { part, value, ...to }: Pick<Secret, 'part'> & Destination & { readonly value: unknown },
   plain: ReadonlySet<string>,
   replace: Replace,
 ): Promise<unknown> {
-  if (typeof value === 'string') return replace({ text: value, part, form: 'member', address });
+  if (typeof value === 'string') return replace({ text: value, part, form: 'member', ...to });
   if (!isObject(value)) return value;
   const members: [string, unknown][] = [];
   for (const [name, inner] of Object.entries(value)) {
     const isPlain = plain.has(name) && typeof inner === 'string';
     const replaced = isPlain
       ? inner
-      : await inMembers({ part: `${part}.${name}`, address, value: inner }, plain, replace);
+      : await inMembers({ ...to, part: `${part}.${name}`, value: inner }, plain, replace);
     members.push([name, replaced]);
   }
   return Object.fromEntries(members);
 }
 
 /** The password of a URL, its query and its fragment; all of a text that is no valid address, since a secret may be anywhere in it. */
-async function inAddress(part: string, text: string, replace: Replace): Promise<string> {
-  if (isSealed(text) || isUnclear(text)) return replace({ text, part, form: 'address', address: '' });
-  const of = { part, form: 'address', address: addressOf(text) } as const;
+async function inAddress(part: string, text: string, proxy: string, replace: Replace): Promise<string> {
+  if (isSealed(text) || isUnclear(text)) return replace({ text, part, form: 'address', ...destinationOf('', proxy) });
+  const of = { part, form: 'address', ...destinationOf(addressOf(text), proxy) } as const;
   const [, rest = text, tail = ''] = WITH_TAIL.exec(text) ?? [];
   const [, before, password, after] = WITH_PASSWORD.exec(rest) ?? [];
   const isPlain = before === undefined || password === undefined || after === undefined || password === '';
@@ -146,6 +190,19 @@ function addressOf(text: unknown): string {
   return (shownAddress(text) ?? '').replace(/\/+$/, '');
 }
 
+/** Returns what secrets for a URL are bound to: its address, or its encrypted text, which is the one before or after it was replaced. */
+function placeOf(before: unknown, after: unknown): string {
+  return (
+    [before, after].find((text): text is string => typeof text === 'string' && isSealed(text)) ?? addressOf(before)
+  );
+}
+
+/** With `https:` a proxy only passes on what it can't read. */
+function destinationOf(address: string, proxy: string): Destination {
+  return { address, proxy: address.startsWith('https:') ? '' : proxy };
+}
+
+/** Also with a backslash, which the URL parser takes for a slash: it may be before a password. */
 function isUnclear(text: string): boolean {
-  return MAY_HOLD_SECRETS.test(text) && shownAddress(text) === undefined;
+  return MAY_HOLD_SECRETS.test(text) && (text.includes('\\') || shownAddress(text) === undefined);
 }

@@ -69,15 +69,17 @@ describe('a stored document', () => {
     expect(await secrets.open('a', stored)).toEqual(document);
   });
 
-  test.each(['https://ana:hun#ter2@db.test/b', 'https://ana:1/hunter2@db.test/b', 'ana:hunter2@db.test/b'])(
-    'shows nothing of the address %s, in which a secret may be anywhere',
-    async (target) => {
-      const stored = await sealed({ source: 'a', target });
-      expect(stored['target']).toMatch(/^-sealed-/);
-      expect(await sealed(stored)).toEqual(stored);
-      expect(await secrets.open('a', stored)).toEqual({ source: 'a', target });
-    },
-  );
+  test.each([
+    'https://ana:hun#ter2@db.test/b',
+    'https://ana:1/hunter2@db.test/b',
+    'ana:hunter2@db.test/b',
+    'https://\\ana:hunter2@db.test/b',
+  ])('shows nothing of the address %s, in which a secret may be anywhere', async (target) => {
+    const stored = await sealed({ source: 'a', target });
+    expect(stored['target']).toMatch(/^-sealed-/);
+    expect(await sealed(stored)).toEqual(stored);
+    expect(await secrets.open('a', stored)).toEqual({ source: 'a', target });
+  });
 
   test.each(['?token=hunter2', '#hunter2', '?a#hunter2'])('shows nothing of %s in an address', async (tail) => {
     const target = `https://ana:hunter2@db.test/b${tail}`;
@@ -112,7 +114,7 @@ describe('a stored document', () => {
 describe('a secret can not be read', () => {
   const there = (url: string, password: unknown) => ({ target: { url, auth: { basic: { password } } } });
   const reason = (where: string) =>
-    `The secret in \`target.auth.basic.password' (for ${where}) can't be read here: it was stored by another server, in another document, or for another address. Write the secret itself in its place.`;
+    `The secret in \`target.auth.basic.password' (for ${where}) can't be read here: it was stored by another server, in another document, or for another owner, address or proxy. Write the secret itself in its place.`;
 
   async function passwordOf(document: JsonObject): Promise<unknown> {
     const { target } = Object(await sealed(document));
@@ -141,6 +143,41 @@ describe('a secret can not be read', () => {
     await expect(secrets.open('a', there('https://db.test/b', password))).rejects.toMatchObject({
       code: 'bad_request',
     });
+  });
+
+  test('if the document has another owner', async () => {
+    const document = { ...there('https://db.test/b', 'hunter2'), owner: 'ana' };
+    const stored = await sealed(document);
+    expect(await secrets.open('a', stored)).toEqual(document);
+    for (const owner of ['eve', null, undefined]) {
+      await expect(secrets.open('a', { ...stored, owner })).rejects.toMatchObject({
+        reason: reason('https://db.test/b'),
+      });
+    }
+  });
+
+  test.each(['proxy', 'target_proxy'])('by another %s, which sees what goes over plain http', async (name) => {
+    const proxy = { [name]: 'http://evil.test:3128' };
+    const plain = await sealed(there('http://db.test/b', 'hunter2'));
+    await expect(secrets.open('a', { ...plain, ...proxy })).rejects.toMatchObject({
+      reason: reason('http://db.test/b'),
+    });
+    const { target } = await sealed({ target: 'http://ana:hunter2@db.test/b', [name]: 'http://proxy.test' });
+    await expect(secrets.open('a', { target, ...proxy })).rejects.toMatchObject({ code: 'bad_request' });
+    const encrypted = there('https://db.test/b', 'hunter2');
+    expect(await secrets.open('a', { ...(await sealed(encrypted)), ...proxy })).toEqual({ ...encrypted, ...proxy });
+  });
+
+  test('for another address that is encrypted as a whole', async () => {
+    const document = there('https://db.test/b@c', 'hunter2');
+    const stored = await sealed(document);
+    expect(await sealed(stored)).toEqual(stored);
+    expect(await secrets.open('a', stored)).toEqual(document);
+    const { target } = Object(stored);
+    for (const other of [await sealed(there('https://evil.test/b@c', 'x')), there('https://evil.test/b@c', 'x')]) {
+      const { url } = Object(other).target;
+      await expect(secrets.open('a', { target: { ...target, url } })).rejects.toMatchObject({ code: 'bad_request' });
+    }
   });
 
   test('by another service, or if it was changed', async () => {

@@ -112,10 +112,34 @@ describe('a document that is read and written again', () => {
       target: target.replace('db.test', 'evil.test'),
     });
     const reason = (address: string) =>
-      `The secret in \`target' (for ${address}) can't be read here: it was stored by another server, in another document, or for another address. Write the secret itself in its place.`;
+      `The secret in \`target' (for ${address}) can't be read here: it was stored by another server, in another document, or for another owner, address or proxy. Write the secret itself in its place.`;
     expect(moved).toEqual({ status: 403, json: { error: 'forbidden', reason: reason('https://evil.test/notes') } });
     const copied = await service.ask('PUT /_replicator/other', document);
     expect(copied).toEqual({ status: 403, json: { error: 'forbidden', reason: reason('https://db.test/notes') } });
+  });
+
+  test('keeps its secret if an admin becomes the owner of a document that had none', async () => {
+    const { server, service } = await startBoth();
+    const docs = [{ ...TO_SERVER, continuous: false, _id: 'push', _rev: '1-967a00dff5e02add41819138abb3284d' }];
+    await service.ask('POST /_replicator/_bulk_docs', { docs, new_edits: false });
+    const { _replication_state: _state, ...again } = await service.untilState('push', 'completed');
+    expect(again['owner']).toBeUndefined();
+    await service.must('PUT /notes/more', {});
+    await service.must('PUT /_replicator/push', again);
+    await server.untilThere('more');
+  });
+
+  test('can not be used by another user after it was deleted', async () => {
+    const service = await start();
+    await service.must('PUT /_replicator/_security', { members: { names: [], roles: [] } });
+    const of = ({ name }: { readonly name: string }) => ({ user_ctx: { name, roles: [] } });
+    expect((await service.ask('PUT /_replicator/push', { ...PUSH, ...of(JOE) }, JOE)).status).toBe(201);
+    const isPaused = (document: JsonObject) => ownMember(document, '_replication_state_reason') !== undefined;
+    const { _rev, target } = await service.until('push', isPaused);
+    expect((await service.ask(`DELETE /_replicator/push?rev=${_rev}`, undefined, JOE)).status).toBe(200);
+    const eve = { name: 'eve', roles: [] };
+    const taken = await service.ask('PUT /_replicator/push', { source: target, target: 'copy', ...of(eve) }, eve);
+    expect(taken).toMatchObject({ status: 403, json: { error: 'forbidden' } });
   });
 
   test('fails if the secret is of another server', async () => {
@@ -348,4 +372,19 @@ describe('a document that an earlier release stored', () => {
     await service.must('POST /_replicator/_compact');
     await expect.poll(() => service.ask(read), patient).toMatchObject({ status: 404 });
   });
+});
+
+test('a document with more secrets than a replication can use is refused, and the others of its request are stored', async () => {
+  const service = await start();
+  const headers = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, 'a']));
+  const many = { _id: 'many', source: 'notes', target: { url: 'https://db.test/notes', headers } };
+  const written = await service.ask('POST /_replicator/_bulk_docs', { docs: [many, { ...PUSH, _id: 'push' }] });
+  expect(written.json).toMatchObject([
+    {
+      id: 'many',
+      error: 'too_large',
+      reason: 'A replication document may have at most 100 secrets: values in its headers and auth.',
+    },
+    { ok: true, id: 'push' },
+  ]);
 });
