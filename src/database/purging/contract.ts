@@ -19,6 +19,7 @@ export interface PurgePlan {
   readonly oldSeq: number;
   /** Tombstones up to this sequence number may be purged: those that are old, and that no known peer still needs. */
   readonly untilSeq: number;
+  /** In the order of their ids; at most the first 10,000. `untilSeq` heeds all of them. */
   readonly peers: readonly PurgePeer[];
 }
 
@@ -41,6 +42,8 @@ export interface PurgePeer {
   readonly side: 'source' | 'target' | 'unknown';
   /** How far it has read; undefined if the number is not one of this database. */
   readonly seq: number | undefined;
+  /** Its number, if that was once beyond the database's own and has only grown since: then it is that of another database. */
+  readonly targetSeq: number | undefined;
   readonly state: PeerState;
   /** When a purge first saw this revision of the checkpoint, in seconds since the epoch. */
   readonly seen: number;

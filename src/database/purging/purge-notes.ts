@@ -13,11 +13,11 @@ export interface NotedPeer {
   readonly rev: string;
   readonly silent: number;
   readonly seen: number;
-  /** Whether its number was once beyond the database's own: then it is that of another database. */
-  readonly isTarget: boolean;
+  /** See `PurgePeer`. */
+  readonly targetSeq: number | undefined;
 }
 
-/** Revision, silence, when it was seen, and 1 for a target. */
+/** Revision, silence, when it was seen, and the number of a target; 0 for other peers. */
 type StoredPeer = readonly [string, number, number, number];
 
 interface StoredNotes {
@@ -26,14 +26,17 @@ interface StoredNotes {
   readonly peers: Readonly<Record<string, StoredPeer>>;
 }
 
-/** The maximum number of peers that are remembered. Those beyond it are never forgotten, since no one knows for how long they are silent. */
+/**
+ * The maximum number of peers that are listed and remembered. Those beyond it keep tombstones as the others do, but are never forgotten, since no one
+ * knows for how long they are silent.
+ */
 export const MAX_PEERS = 10_000;
 
 export const NO_NOTES: PurgeNotes = { at: 0, done: 0, peers: new Map() };
 
 export function encodeNotes(at: number, done: number, peers: readonly PurgePeer[]): string {
-  const noted = peers.slice(0, MAX_PEERS).map(({ id, rev, silent, seen, state }) => {
-    return [id, [rev, silent, seen, state === 'target' ? 1 : 0]] as const;
+  const noted = peers.map(({ id, rev, silent, seen, targetSeq = 0 }) => {
+    return [id, [rev, silent, seen, targetSeq]] as const;
   });
   return JSON.stringify({ at, done, peers: Object.fromEntries(noted) });
 }
@@ -43,7 +46,7 @@ export function decodeNotes(text: string | undefined): PurgeNotes {
   if (text === undefined) return NO_NOTES;
   const { at, done, peers } = JSON.parse(text) as StoredNotes;
   const noted = Object.entries(peers).map(([id, [rev, silent, seen, target]]): [string, NotedPeer] => {
-    return [id, { rev, silent, seen, isTarget: target === 1 }];
+    return [id, { rev, silent, seen, targetSeq: target === 0 ? undefined : target }];
   });
   return { at, done, peers: new Map(noted) };
 }

@@ -1,8 +1,9 @@
 /** Decides which tombstones may be purged: old ones that no known peer still needs (docs/http/databases.md#peers-of-a-database). */
+import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Database, LocalDocument, Snapshot } from '../store/contract.ts';
 import { readCheckpoint } from './checkpoints.ts';
 import type { PeerState, PurgePeer, PurgePlan } from './contract.ts';
-import type { NotedPeer, PurgeNotes } from './purge-notes.ts';
+import { MAX_PEERS, NO_NOTES, type NotedPeer, type PurgeNotes } from './purge-notes.ts';
 import type { PurgeRules } from './purge-rules.ts';
 
 /**
@@ -10,6 +11,9 @@ import type { PurgeRules } from './purge-rules.ts';
  * forward must not let all of them be forgotten at once.
  */
 const MAX_SILENT_STEP = 86_400;
+
+/** The most characters of ids of peers that are listed. */
+const MAX_ID_CHARACTERS = 1_048_576;
 
 /** `now`: seconds since the epoch. */
 export async function planPurge(
@@ -21,20 +25,29 @@ export async function planPurge(
   const { ttl, peerTtl } = rules;
   const oldSeq = Number.isFinite(ttl) ? database.seqAt(now - ttl) : 0;
   const peers: PurgePeer[] = [];
+  let untilSeq = oldSeq;
+  let idCharacters = 0;
+  let hasRoom = true;
+  const timeSlice = new TimeSlice();
   const snapshot = database.snapshot();
   try {
-    const moment: Moment = { rules, notes, now, oldSeq, younger: await snapshot.changeCount(oldSeq) };
+    const younger = await snapshot.changeCount(oldSeq);
     for await (const locals of snapshot.locals({})) {
       for (const local of locals) {
+        hasRoom &&= peers.length < MAX_PEERS && idCharacters + local.id.length <= MAX_ID_CHARACTERS;
+        const moment: Moment = { rules, notes: hasRoom ? notes : NO_NOTES, now, oldSeq, younger };
         const peer = await peerOf(local, snapshot, moment);
-        if (peer !== undefined) peers.push(peer);
+        if (timeSlice.isDue) await timeSlice.rest();
+        if (peer === undefined) continue;
+        if (peer.state === 'behind') untilSeq = Math.min(untilSeq, peer.seq ?? untilSeq);
+        if (!hasRoom) continue;
+        idCharacters += peer.id.length;
+        peers.push(peer);
       }
     }
   } finally {
     snapshot.release();
   }
-  const needed = peers.flatMap(({ state, seq }) => (state === 'behind' && seq !== undefined ? [seq] : []));
-  const untilSeq = needed.reduce((least, seq) => Math.min(least, seq), oldSeq);
   return { ttl, peerTtl, oldSeq, untilSeq, peers };
 }
 
@@ -55,14 +68,28 @@ async function peerOf(local: LocalDocument, snapshot: Snapshot, moment: Moment):
   const noted = moment.notes.peers.get(id);
   const isSame = noted?.rev === rev;
   const silent = isSame ? silenceOf(noted, moment) : 0;
-  const isTarget = side === 'target' || (side === 'unknown' && noted?.isTarget === true);
-  // A number beyond the database's own is that of the replication's source, which is another one.
-  const isOurs = !isTarget && seq !== undefined && seq <= snapshot.updateSeq;
+  const targetSeq = side === 'unknown' ? targetSeqOf(seq, noted, snapshot) : undefined;
+  const isOurs = side !== 'target' && targetSeq === undefined && seq !== undefined && seq <= snapshot.updateSeq;
   const needsOld = isOurs && seq < moment.oldSeq && (await snapshot.changeCount(seq)) > moment.younger;
   const wasForgotten = isSame && noted.silent >= moment.rules.peerTtl;
   const state = isOurs ? stateOf(id, { needsOld, silent, wasForgotten }, moment) : 'target';
   const seen = isSame ? Math.min(noted.seen, moment.now) : moment.now;
-  return { id, rev, side, seq: isOurs ? seq : undefined, state, seen, silent: state === 'passed' ? 0 : silent };
+  const known = { id, rev, side, targetSeq, state, seen };
+  return { ...known, seq: isOurs ? seq : undefined, silent: state === 'passed' ? 0 : silent };
+}
+
+/**
+ * A number beyond the database's own is that of the replication's source, which is another one. It only grows: a lower number later means that
+ * someone else wrote the first, to hide a peer.
+ */
+function targetSeqOf(
+  seq: number | undefined,
+  noted: NotedPeer | undefined,
+  { updateSeq }: Snapshot,
+): number | undefined {
+  if (seq === undefined) return undefined;
+  const isKnown = noted?.targetSeq !== undefined && seq >= noted.targetSeq;
+  return isKnown || seq > updateSeq ? seq : undefined;
 }
 
 /** A clock that was set back adds no silence. */

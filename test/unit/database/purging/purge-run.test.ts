@@ -2,7 +2,19 @@ import { describe, expect, test } from 'vitest';
 import { decodeNotes } from '../../../../src/database/purging/purge-notes.ts';
 import { planPurge } from '../../../../src/database/purging/purge-plan.ts';
 import { Bench, id, leavesOf, merge, put, seeAll, TINY, TINY_PAGES } from '../store/harness.ts';
-import { checkpoint, DAY, hasLocal, note, passDays, purge, RULES, remove, tombstone, tombstones } from './support.ts';
+import {
+  checkpoint,
+  checkpointText,
+  DAY,
+  hasLocal,
+  note,
+  passDays,
+  purge,
+  RULES,
+  remove,
+  tombstone,
+  tombstones,
+} from './support.ts';
 
 describe('automatic purges (docs/http/databases.md#automatic-purge)', () => {
   test('remove tombstones that are old, and no others', async () => {
@@ -154,6 +166,36 @@ describe('peers (docs/http/databases.md#peers-of-a-database)', () => {
     // It was beyond the database's numbers once: it is of another one, also when the database has caught up.
     for (let n = 0; n < 100; n++) await put(db, `n${n}`);
     expect(await planned()).toMatchObject({ far: { state: 'target' }, push: { state: 'target' } });
+    await db.close();
+  });
+
+  test('count again if someone else wrote a number of another database into their checkpoint', async () => {
+    const { bench, db } = await withTombstones(['a', 'b']);
+    await checkpoint(db, 'pouchdb', 0);
+    expect(await purge(bench, db)).toBe(0);
+    await checkpoint(db, 'pouchdb', 9_007_199_254_740_991);
+    await db.writeLocal(id('_local/hold'), undefined, checkpointText(1), { durability: 'relaxed' });
+    expect(await purge(bench, db)).toBe(0);
+    await checkpoint(db, 'pouchdb', 0);
+    await db.writeLocal(id('_local/hold'), '0-1', undefined, { durability: 'relaxed' });
+    expect(await purge(bench, db)).toBe(0);
+    await checkpoint(db, 'pouchdb', 4);
+    expect(await purge(bench, db)).toBe(2);
+    await db.close();
+  });
+
+  test('beyond a number keep tombstones, and are not listed', async () => {
+    const { bench, db, planned } = await withTombstones(['a', 'b']);
+    for (let n = 0; n < 130; n++)
+      await checkpoint(db, `a${String(n).padStart(3, '0')}${'x'.repeat(8_100)}`, 4, 'source');
+    await checkpoint(db, 'phone', 2, 'source');
+    expect(await purge(bench, db)).toBe(1);
+    const notes = await db.purgeNotes();
+    expect(notes?.length).toBeLessThan(1_200_000);
+    const peers = await planned();
+    expect(Object.keys(peers).length).toBe(129);
+    expect(peers['phone']).toBeUndefined();
+    expect(await tombstones(db)).toEqual(['b']);
     await db.close();
   });
 

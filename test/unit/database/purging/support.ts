@@ -47,8 +47,11 @@ export async function checkpoint(
   side?: 'source' | 'target',
 ): Promise<void> {
   const key = id(`_local/${name}`);
-  const body = JSON.stringify({ side, session_id: 's', source_last_seq: seq, history: [{ session_id: 's' }] });
-  await db.writeLocal(key, (await db.readLocal(key))?.rev, body, { durability: 'relaxed' });
+  await db.writeLocal(key, (await db.readLocal(key))?.rev, checkpointText(seq, side), { durability: 'relaxed' });
+}
+
+export function checkpointText(seq: number | string, side?: 'source' | 'target'): string {
+  return JSON.stringify({ side, session_id: 's', source_last_seq: seq, history: [{ session_id: 's' }] });
 }
 
 export async function hasLocal(db: StoredDatabase, name: string): Promise<boolean> {
