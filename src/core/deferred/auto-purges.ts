@@ -30,6 +30,10 @@ export class AutoPurges implements AutoPurge {
   readonly #options: AutoPurgesOptions;
   #stopTimer: (() => void) | undefined;
   #stopRetry: (() => void) | undefined;
+  /** The databases that are tried again when the timer ends. */
+  readonly #retries = new Set<string>();
+  /** Those whose purge waits for the ones before it. */
+  readonly #due = new Set<string>();
   #isEnded = false;
   /** Settles when all changes of the note are kept. */
   #noting: Promise<unknown> = Promise.resolve();
@@ -81,7 +85,7 @@ export class AutoPurges implements AutoPurge {
     try {
       const options = { config, clock, log, isEnded: () => this.#isEnded };
       const { isComplete } = await registry.use(name, (database) => purge(database, options));
-      if (!isComplete) this.#retryLater();
+      if (!isComplete) this.#retryLater(name);
     } catch (error) {
       const isGone = isDatabaseError(error, 'storage_deleted') || isDatabaseError(error, 'not_found');
       if (this.#isEnded || isGone) return;
@@ -89,17 +93,31 @@ export class AutoPurges implements AutoPurge {
     }
   }
 
-  #retryLater(): void {
+  #retryLater(name: string): void {
     if (this.#isEnded) return;
-    this.#stopRetry?.();
-    this.#stopRetry = startBackgroundTimer(RETRY_MS, () => void this.#inOrder(() => this.#purgeAll()));
+    this.#retries.add(name);
+    this.#stopRetry ??= startBackgroundTimer(RETRY_MS, () => {
+      this.#stopRetry = undefined;
+      for (const each of this.#retries) this.#purgeSoon(each);
+      this.#retries.clear();
+    });
+  }
+
+  /** One run sees all that was set before it begins. */
+  #purgeSoon(name: string): void {
+    if (this.#due.has(name)) return;
+    this.#due.add(name);
+    void this.#inOrder(() => {
+      this.#due.delete(name);
+      return this.#purge(name);
+    });
   }
 
   async changed(database: string): Promise<void> {
     // One after another: each begins with the names that the one before has kept.
     const noted = this.#noting.then(() => this.#note(database));
     this.#noting = noted.catch(() => undefined);
-    if (await noted) void this.#inOrder(() => this.#purge(database));
+    if (await noted) this.#purgeSoon(database);
   }
 
   /** Keeps whether the database has a period of its own; returns it. */
