@@ -3,8 +3,9 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { DocumentWrite } from '../../database/store/contract.ts';
 import { MAX_NAME_LENGTH, USER_PREFIX } from '../contract.ts';
+import { blocksOf } from '../passwords/key-derivation.ts';
 import { isSalt, PASSWORD_MEMBERS, type PasswordHash, userMembers } from '../passwords/stored-password.ts';
-import { asPrf, type IterationLimits } from '../settings.ts';
+import { asPrf, type IterationLimits, type Prf } from '../settings.ts';
 
 export interface UserChange {
   readonly id: string;
@@ -20,6 +21,8 @@ export interface Writer {
   readonly isAdmin: boolean;
   /** Of hashes that a writer other than an admin sends. */
   readonly iterations: Pick<IterationLimits, 'least' | 'most'>;
+  /** The function of hashes that this server makes. */
+  readonly ownPrf: Prf;
 }
 
 /** Fails with `forbidden`, and with `bad_request` for a plain password: one that can be hashed has been replaced by its hash before. */
@@ -85,18 +88,22 @@ function checkHash(after: JsonObject): void {
 
 /**
  * Admins, and replications with their rights, bring accounts of other servers, with the iterations that those have. Other writers could send weak hashes, or
- * slow ones to keep the server busy. A hash that stays as it was is theirs to keep.
+ * slow ones to keep the server busy: with a function that holds its thread, or with a long key, each part of which takes all iterations. A hash that
+ * stays as it was is theirs to keep.
  */
 function checkIterations(
   before: JsonObject | undefined,
   after: JsonObject,
-  { iterations: { least, most } }: Writer,
+  { iterations: { least, most }, ownPrf }: Writer,
 ): void {
   if (ownMember(after, 'password_scheme') !== 'pbkdf2') return;
   const isSame = (name: string) => before !== undefined && ownMember(before, name) === ownMember(after, name);
   if (PASSWORD_MEMBERS.every(isSame)) return;
-  const iterations = Number(ownMember(after, 'iterations'));
-  if (iterations < least) throw forbidden('Iteration count is too low for this server');
+  const prf = asPrf(ownMember(after, 'pbkdf2_prf') ?? 'sha') ?? 'sha';
+  if (prf === 'sha224' && ownPrf !== 'sha224') throw forbidden('Only admins may bring hashes with sha224.');
+  const given = Number(ownMember(after, 'iterations'));
+  const iterations = given * blocksOf(prf, String(ownMember(after, 'derived_key')).length / 2);
+  if (given < least) throw forbidden('Iteration count is too low for this server');
   if (iterations > most) throw forbidden('Iteration count is too high for this server');
 }
 

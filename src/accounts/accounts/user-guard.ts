@@ -133,7 +133,7 @@ export class UserGuard {
 
   #writerOf({ security }: Database, user: RequestUser): Writer {
     const isAdmin = isDatabaseAdmin(user, parseSecurity(security));
-    return { name: user.name, isAdmin, iterations: this.#passwords.limits };
+    return { name: user.name, isAdmin, iterations: this.#passwords.limits, ownPrf: this.#passwords.prf };
   }
 }
 

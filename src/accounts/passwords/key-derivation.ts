@@ -39,6 +39,11 @@ export async function derivePbkdf2(password: string, { prf, salt, iterations, by
   return toHex(new Uint8Array(await subtle.deriveBits(algorithm, key, (bytes ?? own) * 8)));
 }
 
+/** Returns how many times all iterations are made for a key of that many bytes. */
+export function blocksOf(prf: Prf, bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / DIGESTS[prf].bytes));
+}
+
 /** PBKDF2 in turns of this thread. */
 async function deriveSha224(password: Uint8Array, salt: Uint8Array, iterations: number, bytes: number) {
   const timeSlice = new TimeSlice();

@@ -58,6 +58,11 @@ export class Passwords {
     return { scheme: 'pbkdf2', prf, key: NO_SALT, salt: NO_SALT, iterations };
   }
 
+  /** The function of new hashes. */
+  get prf(): Prf {
+    return hashSettings(this.#config).prf;
+  }
+
   /** The permitted iterations. */
   get limits(): IterationLimits {
     return iterationLimits(this.#config);

@@ -299,6 +299,14 @@ export default suite('accounts_basic_auth', [
       assertError(low, 403, 'forbidden', 'Iteration count is too low for this server');
       const high = await t.request('PUT', userPath('jan'), { json: { ...user, iterations: 1001 } });
       assertError(high, 403, 'forbidden', 'Iteration count is too high for this server');
+      // Each 20 bytes of the key take all iterations.
+      const long = { ...user, iterations: 501, derived_key: '00'.repeat(40) };
+      const slow = await t.request('PUT', userPath('jan'), { json: long });
+      assertError(slow, 403, 'forbidden', 'Iteration count is too high for this server');
+      const holding = await t.request('PUT', userPath('jan'), {
+        json: { ...user, iterations: 100, pbkdf2_prf: 'sha224' },
+      });
+      assertError(holding, 403, 'forbidden', 'Only admins may bring hashes with sha224.');
       const docs = [{ ...user, _id: 'org.couchdb.user:jan', _rev: `1-${'f'.repeat(32)}`, iterations: 99 }];
       const replicated = await t.request('POST', '/_users/_bulk_docs', { json: { new_edits: false, docs } });
       assert.equal(at(replicated.json, 0, 'reason'), 'Iteration count is too low for this server');
