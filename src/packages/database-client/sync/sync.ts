@@ -85,7 +85,9 @@ class DatabaseSync implements Sync {
   readonly #follower: SyncFollower;
   /** Directions in which everything was copied once. */
   readonly #caughtUp = new Set<SyncDirection>();
+  readonly #requesting = new Set<Promise<void>>();
   #status: SyncStatus;
+  #isStopped = false;
 
   constructor(
     { fetch, address }: Pick<Database<object>, 'fetch' | 'address'>,
@@ -120,14 +122,19 @@ class DatabaseSync implements Sync {
     if (this.#follower.isClosed) return;
     const before = this.#status;
     await this.#request();
+    // Meanwhile it may have been stopped: then nothing may begin any more.
+    if (this.#follower.isClosed) return;
     this.#follower.start();
     await Promise.all(this.#directions.map((direction) => this.#retry(direction, before[direction])));
     await this.#follower.look();
   }
 
   async stop(): Promise<void> {
+    this.#isStopped = true;
     this.close();
     await this.ready.catch(() => undefined);
+    // What is being written would be left behind.
+    await Promise.allSettled(this.#requesting);
     for (const direction of this.#directions) {
       await removeDocument(this.#replicator, documentId(this.#ends, direction));
     }
@@ -167,12 +174,19 @@ class DatabaseSync implements Sync {
         if (!isRepeated) throw failure;
       }
       await pause(pauseMs);
+      if (this.#isStopped) return;
     }
     this.#follower.start();
   }
 
   /** Writes the documents that are not there yet. */
-  async #request(): Promise<void> {
+  #request(): Promise<void> {
+    const request = this.#writeDocuments().finally(() => this.#requesting.delete(request));
+    this.#requesting.add(request);
+    return request;
+  }
+
+  async #writeDocuments(): Promise<void> {
     await create(this.#local).catch(ignoreRefusal);
     for (const direction of this.#directions) {
       const wanted = wantedDocument(this.#ends, direction, this.#options);

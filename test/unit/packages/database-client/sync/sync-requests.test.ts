@@ -312,6 +312,30 @@ describe('a sync', () => {
     expect(service.asked).toEqual([]);
   });
 
+  test('that is stopped while it is retried leaves nothing behind', async () => {
+    show('failed', { error: 'unknown_error: no' });
+    const stopped = await begun();
+    await vi.advanceTimersByTimeAsync(200);
+    const retried = stopped.retry();
+    await stopped.stop();
+    await retried;
+    expect([...service.documents]).toEqual([]);
+    expect(linesOf(service.asked)).not.toContain('POST /_replicate');
+    expect(stopped.status().state).toBe('stopped');
+  });
+
+  test('that is stopped before the service is there requests nothing', async () => {
+    service.fault = () => 503;
+    const stopping = begin();
+    await vi.advanceTimersByTimeAsync(500);
+    const stopped = stopping.stop();
+    service.fault = undefined;
+    service.asked.splice(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await stopped;
+    expect(linesOf(service.asked)).toEqual([`GET /_replicator/${PUSH}`, `GET /_replicator/${PULL}`]);
+  });
+
   test('that is closed reports nothing more, and goes on', async () => {
     show('running', { changes_pending: 0 });
     const closed = await begun();
