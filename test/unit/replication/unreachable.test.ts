@@ -91,6 +91,23 @@ describe("a browser's fetch, which says nothing about failures", () => {
     expect(failure).toMatchObject({ cause: { message: expect.stringContaining('(CORS)') } });
   });
 
+  test.each([
+    [{}, 'follow'],
+    [{ authorization: 'Basic YTpi' }, 'follow'],
+    [{ authorization: 'Bearer abc' }, 'error'],
+    [{ 'x-api-key': 'abc' }, 'error'],
+  ])('takes %j along in redirects: %s', async (ownHeaders, redirect) => {
+    const seen: unknown[] = [];
+    const fetch = async (_url: unknown, init?: RequestInit) => {
+      seen.push(init?.redirect);
+      return new Response('{}');
+    };
+    const transport = new NetworkTransport({ url: 'https://db.test/notes', isBrowserFetch: true, fetch });
+    const { signal } = new AbortController();
+    await transport.send({ method: 'GET', path: '', headers: {}, ownHeaders, body: undefined, signal });
+    expect(seen).toEqual([redirect]);
+  });
+
   test('fails for sure while the device is offline', async () => {
     const { failure, requests } = await failureWith({ responds: true, isOnline: false });
     expect(isUnreachable(failure)).toBe(true);

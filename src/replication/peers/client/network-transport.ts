@@ -38,6 +38,9 @@ const OFFLINE = 'this device is offline';
 const WITHHELD = "the connection was cut off, or the server's settings do not permit the origin of this page (CORS)";
 const WITHHELD_SESSION =
   "the connection was cut off, the server's settings do not permit the origin of this page with credentials (CORS), or it redirects, which requests with the user's session don't follow";
+const WITHHELD_CREDENTIALS =
+  "the connection was cut off, the server's settings do not permit the origin of this page (CORS), or it redirects, which requests with a token or with headers don't follow";
+const BEARER = /^bearer /i;
 const NO_ANSWER = 'no server responds there';
 /** A session needs one. */
 const MAX_COOKIES = 50;
@@ -58,7 +61,7 @@ export class NetworkTransport implements Transport {
 
   async send(request: TransportRequest): Promise<TransportAnswer> {
     const { signal } = request;
-    const response = await this.#ask(request).catch((failure: unknown) => this.#explain(failure, signal));
+    const response = await this.#ask(request).catch((failure: unknown) => this.#explain(failure, request));
     // Not from the peer: it stands for a network error, or for a redirect that is not followed (Fetch, 2.2.6).
     if (response.status === 0) throw new TypeError('there was no response');
     return {
@@ -73,7 +76,8 @@ export class NetworkTransport implements Transport {
    * A browser does not say why there is no response. It also withholds the responses of servers that don't permit the page's origin, so
    * another request, whose response can't be read, shows whether there is a server at all.
    */
-  async #explain(failure: unknown, signal: AbortSignal): Promise<never> {
+  async #explain(failure: unknown, request: TransportRequest): Promise<never> {
+    const { signal } = request;
     const { url, fetch, isBrowserFetch, isOnline } = this.#options;
     if (!isBrowserFetch || signal.aborted) throw failure;
     const isOffline = isOnline?.() === false;
@@ -84,7 +88,8 @@ export class NetworkTransport implements Transport {
       () => false,
     );
     if (signal.aborted) throw failure;
-    const why = this.#options.sendsCookies === true ? WITHHELD_SESSION : WITHHELD;
+    const withheld = this.#mayFollow(request) ? WITHHELD : WITHHELD_CREDENTIALS;
+    const why = this.#options.sendsCookies === true ? WITHHELD_SESSION : withheld;
     if (responds === true) throw new TypeError('fetch failed', { cause: new Error(why) });
     throw new TypeError('fetch failed', { cause: unreachableCause(isOffline ? OFFLINE : NO_ANSWER) });
   }
@@ -99,10 +104,7 @@ export class NetworkTransport implements Transport {
       method: request.method,
       ...(await this.#bodyOf(request.body)),
     };
-    // A browser shows no redirect, and takes all headers along but one.
-    const mayFollow =
-      !isConfidential && !sendsCookies && Object.keys(ownHeaders).every((name) => name === 'authorization');
-    const inBrowsers = mayFollow ? 'follow' : 'error';
+    const inBrowsers = this.#mayFollow(request) ? 'follow' : 'error';
     const redirect = isBrowserFetch ? inBrowsers : 'manual';
     const sendBy = (by: typeof fetch, address: string, { headers, ownHeaders: own, ...more }: Sent) => {
       const init: RequestInit = { redirect, signal, ...more, headers: { ...headers, ...own } };
@@ -115,6 +117,15 @@ export class NetworkTransport implements Transport {
       return sendBy(elsewhere?.fetch ?? fetch, address, what);
     };
     return sendOn(`${base}${path}`, sent, { send, sendElsewhere, isConfidential });
+  }
+
+  /**
+   * Whether a browser may follow a redirect. It does not show where that leads, and takes all headers along but `Authorization`; browsers of before 2024 may take
+   * that one, too. Names and passwords are sent as they always were; tokens are not risked.
+   */
+  #mayFollow({ isConfidential = false, ownHeaders = {} }: TransportRequest): boolean {
+    if (isConfidential || this.#options.sendsCookies === true) return false;
+    return Object.entries(ownHeaders).every(([name, value]) => name === 'authorization' && !BEARER.test(value));
   }
 
   async #bodyOf(body: TransportRequest['body']): Promise<Pick<Sent, 'body'>> {
