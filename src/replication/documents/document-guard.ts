@@ -57,9 +57,12 @@ export class StoredDocumentGuard implements ReplicationDocumentGuard {
 
   /** A replicated revision gets no owner: its name stands for its content. Its secrets are encrypted nevertheless. */
   async #complete(write: DocumentWrite, { newEdits, user = NOBODY }: WriteOptions): Promise<DocumentWrite> {
-    if (isDesignId(write.id) || isTooLong(write)) return write;
+    if (isDesignId(write.id)) return write;
+    // Otherwise a document of an earlier release, which its state made longer, would never be encrypted.
+    const isChecked = !isReplicator(user);
+    if (isChecked && isTooLong(write)) return write;
     const document = await parseBody(write.body);
-    if (!isReplicator(user) && (await hasTooManySecrets(document))) return write;
+    if (isChecked && (await hasTooManySecrets(document))) return write;
     const owner = newEdits && !write.deleted ? newOwner(document, user) : undefined;
     const owned = owner === undefined ? document : { ...(await this.#readable(write.id, document, user)), ...owner };
     const changed = new Map([...Object.entries(owner ?? {}), ...(await this.#secrets.seal(write.id, owned))]);

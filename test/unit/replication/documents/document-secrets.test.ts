@@ -2,6 +2,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/base/json/objects.ts';
 import { systemRandom } from '../../../../src/base/shared/clock.ts';
+import { parseDocId } from '../../../../src/database/documents/identifiers.ts';
+import { REPLICATOR, StoredDocumentGuard } from '../../../../src/replication/documents/document-guard.ts';
 import { DocumentSecrets } from '../../../../src/replication/documents/document-secrets.ts';
 import { asksForTheSame, hasPlainSecrets } from '../../../../src/replication/documents/secret-members.ts';
 
@@ -209,4 +211,19 @@ test('documents that differ in credentials ask for the same', () => {
   expect(asksForTheSame(one, { ...other, continuous: true })).toBe(false);
   expect(asksForTheSame(one, { ...other, source: 'b' })).toBe(false);
   expect(asksForTheSame(one, { ...one, target: 'https://ana:pw@db.test/c' })).toBe(false);
+});
+
+test('the service encrypts a document of an earlier release, however long it is', async () => {
+  const guard = new StoredDocumentGuard(secrets);
+  const document = { target: 'https://ana:hunter2@db.test/b', doc_ids: ['x'.repeat(4_200_000)] };
+  const write = {
+    id: parseDocId('long'),
+    rev: undefined,
+    deleted: false,
+    body: JSON.stringify(document),
+    attachments: [],
+  };
+  const options = { newEdits: true, durability: 'relaxed', user: REPLICATOR } as const;
+  const [prepared] = await guard.prepare([write], options);
+  expect(prepared?.body).not.toContain('hunter2');
 });
