@@ -49,10 +49,12 @@ export class ProvidedTokens implements Tokens {
     const kept = this.#kept.get(url);
     if (kept === undefined) return this.#ask(url, undefined);
     if (this.#clock.monotonic() < kept.renewAt) return kept.token;
-    return this.#ask(url, undefined).catch(() => {
+    return this.#ask(url, undefined).catch((failure: unknown) => {
+      // Meanwhile its provider was removed: the user has logged out.
+      if (this.#kept.get(url) !== kept) throw failure;
       // It may still be valid: the peer decides.
       const renewAt = this.#clock.monotonic() + MIN_USE_MS;
-      if (this.#kept.get(url) === kept) this.#kept.set(url, { token: kept.token, renewAt });
+      this.#kept.set(url, { token: kept.token, renewAt });
       return kept.token;
     });
   }
@@ -94,7 +96,9 @@ export class ProvidedTokens implements Tokens {
   async #askSource(url: string, refused: string | undefined): Promise<string> {
     const seen = this.#additions;
     const provided = await this.#source.ask(url, refused).catch((failure: unknown) => {
-      const why = failure instanceof Error ? failure.message : String(failure);
+      const text = failure instanceof Error ? failure.message : String(failure);
+      // Half a character can't be stored, so the document could never report the failure.
+      const why = text.replace(/\p{Surrogate}/gu, '\ufffd');
       throw new CredentialsAwaited(url, `the page that provides bearer tokens for ${url} failed: ${why}`, seen);
     });
     if (provided === undefined) throw new CredentialsAwaited(url, noToken(url), seen);

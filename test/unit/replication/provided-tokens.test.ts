@@ -56,6 +56,21 @@ describe('a token', () => {
     expect(source.asked).toEqual([[URL, undefined]]);
   });
 
+  test('that expires is not used any more if its provider is removed while the next one is asked for', async () => {
+    await first({ token: 'one', expires: now + 600_000 });
+    now += 590_000;
+    const asked = [tokens.tokenFor(URL), tokens.tokenFor(URL)];
+    source.listener({ type: 'removed', prefix: 'https://db.test/' });
+    source.answer(undefined);
+    for (const each of asked) await expect(each).rejects.toBeInstanceOf(CredentialsAwaited);
+  });
+
+  test('that is not there has a reason that can be stored', async () => {
+    const asked = tokens.tokenFor(URL);
+    source.answer(new Error('no \ud83d'));
+    await expect(asked).rejects.toThrow(`the page that provides bearer tokens for ${URL} failed: no \ufffd`);
+  });
+
   test('is asked for again a minute before it expires', async () => {
     await first({ token: 'one', expires: now + 600_000 });
     now += 539_999;
