@@ -135,9 +135,12 @@ class DatabaseSync implements Sync {
     await this.ready.catch(() => undefined);
     // What is being written would be left behind.
     await Promise.allSettled(this.#requesting);
-    for (const direction of this.#directions) {
-      await removeDocument(this.#replicator, documentId(this.#ends, direction));
-    }
+    const removals = this.#directions.map((direction) =>
+      removeDocument(this.#replicator, documentId(this.#ends, direction)),
+    );
+    // If one direction can't be ended, the other one is.
+    await Promise.allSettled(removals);
+    await Promise.all(removals);
     this.#show(this.#each(stoppedStatus));
   }
 

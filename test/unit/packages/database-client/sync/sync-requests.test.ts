@@ -324,6 +324,17 @@ describe('a sync', () => {
     expect(stopped.status().state).toBe('stopped');
   });
 
+  test('of which one direction cannot be stopped stops the other one, and can be stopped again', async () => {
+    const stopped = await begun();
+    service.fault = ({ method, path }) => (method === 'DELETE' && path.includes(PUSH) ? 503 : undefined);
+    await expect(stopped.stop()).rejects.toBeInstanceOf(SetteeError);
+    expect([...service.documents.keys()]).toEqual([PUSH]);
+    service.fault = undefined;
+    await stopped.stop();
+    expect([...service.documents.keys()]).toEqual([]);
+    expect(stopped.status().state).toBe('stopped');
+  });
+
   test('that is stopped before the service is there requests nothing', async () => {
     service.fault = () => 503;
     const stopping = begin();
