@@ -10,7 +10,7 @@ import { findNode } from '../../database/documents/revisions/revision-tree.ts';
 import { toRevision } from '../../database/documents/revisions/revisions.ts';
 import type { Database, DatabaseUser, DocumentWrite, WriteOptions } from '../../database/store/contract.ts';
 import type { DocumentSecrets } from './document-secrets.ts';
-import { asksForTheSame, hasSameCredentials, hasTooManySecrets, MAX_SECRETS } from './secret-members.ts';
+import { asksForTheSame, hasSameCredentials, hasTooManyMembers, MAX_MEMBERS } from './secret-members.ts';
 import { parseBody, withMembers } from './state-members.ts';
 
 const ADMIN_ROLE = '_admin';
@@ -62,7 +62,7 @@ export class StoredDocumentGuard implements ReplicationDocumentGuard {
     const isChecked = !isReplicator(user);
     if (isChecked && isTooLong(write)) return write;
     const document = await parseBody(write.body);
-    if (isChecked && (await hasTooManySecrets(document))) return write;
+    if (isChecked && hasTooManyMembers(document)) return write;
     const owner = newEdits && !write.deleted ? newOwner(document, user) : undefined;
     const owned = owner === undefined ? document : { ...(await this.#readable(write.id, document, user)), ...owner };
     const changed = new Map([...Object.entries(owner ?? {}), ...(await this.#secrets.seal(write.id, owned))]);
@@ -139,8 +139,8 @@ async function refusalOf(
     return new DatabaseError('too_large', reason);
   }
   const document = await parseBody(write.body);
-  if (await hasTooManySecrets(document)) {
-    const reason = `A replication document may have at most ${MAX_SECRETS} secrets: values in its headers and auth.`;
+  if (hasTooManyMembers(document)) {
+    const reason = `A replication document may have at most ${MAX_MEMBERS} members in its headers and auth.`;
     return new DatabaseError('too_large', reason);
   }
   try {

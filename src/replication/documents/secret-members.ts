@@ -26,8 +26,8 @@ type Replace = (secret: Secret) => Promise<string>;
 const ENDPOINTS = ['source', 'target'] as const;
 const PROXIES = ['proxy', 'source_proxy', 'target_proxy'] as const;
 const PLACES: ReadonlySet<string> = new Set([...ENDPOINTS, ...PROXIES]);
-/** Far more than a replication can use. Each takes more space when it is encrypted. */
-export const MAX_SECRETS = 100;
+/** Far more than a replication can use. Each may be a secret, which takes more space when it is encrypted. */
+export const MAX_MEMBERS = 100;
 /** Strings in `auth` that are no secrets. */
 const PLAIN: ReadonlySet<string> = new Set(['username', 'consumer_key', 'signature_method']);
 const NONE: ReadonlySet<string> = new Set();
@@ -91,20 +91,19 @@ export async function hasPlainSecrets(document: JsonObject): Promise<boolean> {
   return isPlain;
 }
 
-/** Whether a document holds more than `MAX_SECRETS`. */
-export async function hasTooManySecrets(document: JsonObject): Promise<boolean> {
-  const enough = new Error('there are more');
-  let count = 0;
-  try {
-    await replaceSecrets(document, async ({ text }) => {
-      if (++count > MAX_SECRETS) throw enough;
-      return text;
-    });
-    return false;
-  } catch (error) {
-    if (error !== enough) throw error;
-    return true;
-  }
+/** Whether the `auth` and `headers` of a document have more than `MAX_MEMBERS`. */
+export function hasTooManyMembers(document: JsonObject): boolean {
+  let left = MAX_MEMBERS;
+  const isTooMuch = (value: unknown): boolean => {
+    if (!isObject(value)) return false;
+    const inner = Object.values(value);
+    left -= inner.length;
+    return left < 0 || inner.some(isTooMuch);
+  };
+  return ENDPOINTS.some((name) => {
+    const endpoint = ownMember(document, name);
+    return isObject(endpoint) && ['auth', 'headers'].some((member) => isTooMuch(ownMember(endpoint, member)));
+  });
 }
 
 /** Whether both documents ask for the same, apart from how the user proves who it is at the two databases and at proxies. */

@@ -374,17 +374,21 @@ describe('a document that an earlier release stored', () => {
   });
 });
 
-test('a document with more secrets than a replication can use is refused, and the others of its request are stored', async () => {
+test('a document with more headers than a replication can use is refused, and the others of its request are stored', async () => {
   const service = await start();
   const headers = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, 'a']));
   const many = { _id: 'many', source: 'notes', target: { url: 'https://db.test/notes', headers } };
-  const written = await service.ask('POST /_replicator/_bulk_docs', { docs: [many, { ...PUSH, _id: 'push' }] });
+  const auth = Object.fromEntries(Array.from({ length: 51 }, (_, index) => [`x-${index}`, { a: {} }]));
+  const nested = { _id: 'nested', source: 'notes', target: { url: 'https://db.test/notes', auth } };
+  const docs = [many, { ...PUSH, _id: 'push' }, nested];
+  const written = await service.ask('POST /_replicator/_bulk_docs', { docs });
   expect(written.json).toMatchObject([
     {
       id: 'many',
       error: 'too_large',
-      reason: 'A replication document may have at most 100 secrets: values in its headers and auth.',
+      reason: 'A replication document may have at most 100 members in its headers and auth.',
     },
     { ok: true, id: 'push' },
+    { id: 'nested', error: 'too_large' },
   ]);
 });
