@@ -4,6 +4,7 @@ import { silentLog } from '../../../../src/base/system/log.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { createCore } from '../../../../src/core/core.ts';
 import { AutoPurges } from '../../../../src/core/deferred/auto-purges.ts';
+import type { DeferredCode } from '../../../../src/core/deferred/contract.ts';
 import { Deferred } from '../../../../src/core/deferred/deferred.ts';
 import { deferredAtHand } from '../../../../src/core/deferred/deferred-code.ts';
 import { createMemoryPageStore } from '../../../../src/storage/memory-page-store.ts';
@@ -11,7 +12,13 @@ import { ask } from '../../http/support.ts';
 
 test('changes of the period while a purge runs are followed by one more, not by one each', async () => {
   const clock = systemClock;
-  const core = await createCore({ storage: createMemoryPageStore(), clock, random: systemRandom, config: {}, deferred: deferredAtHand() });
+  const core = await createCore({
+    storage: createMemoryPageStore(),
+    clock,
+    random: systemRandom,
+    config: {},
+    deferred: deferredAtHand(),
+  });
   await ask(core, 'PUT /db');
   await ask(core, 'PUT /db/_auto_purge', { body: '{"deleted_document_ttl":"1_week"}' });
   let begun = 0;
@@ -19,7 +26,7 @@ test('changes of the period while a purge runs are followed by one more, not by 
   const gate = new Promise<void>((resolve) => {
     goOn = resolve;
   });
-  const code = new Deferred(async () => {
+  const code = new Deferred<DeferredCode>(async () => {
     const all = await deferredAtHand()();
     const purge = async () => {
       begun += 1;
