@@ -63,7 +63,10 @@ export default suite('replication_documents', [
     const elsewhere = await until(() => put('doc', { source: other }), isDecided, 'the address should be refused');
     for (const refused of [elsewhere, await put('other', { _rev: undefined })]) {
       assert.equal(refused.status, 403, refused.text);
-      assert.include(refused.text, 'it was stored by another server, in another document, or for another owner, address or proxy');
+      assert.include(
+        refused.text,
+        'it was stored by another server, in another document, or for another owner, address or proxy',
+      );
     }
     assert.equal((await until(() => put('doc', {}), isDecided, 'the document should be taken')).status, 201);
   }),
