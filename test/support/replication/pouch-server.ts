@@ -10,6 +10,12 @@ import { at } from '../conformance/json.ts';
 
 const HEARTBEAT_MS = 200;
 
+/** What the server needs of a database. */
+export type ServedDatabase = Pick<
+  PouchDB,
+  'info' | 'get' | 'put' | 'revsDiff' | 'bulkDocs' | 'getAttachment' | 'changes'
+>;
+
 interface Asked {
   readonly method: string;
   /** Below the database, decoded segment by segment. */
@@ -20,14 +26,18 @@ interface Asked {
 
 export class PouchServer {
   readonly #server: Server;
-  readonly #database: PouchDB;
+  readonly #database: ServedDatabase;
   /** `METHOD /path`, with no query. */
   readonly requests: string[] = [];
 
-  private constructor(database: PouchDB) {
+  private constructor(database: ServedDatabase) {
     this.#database = database;
     this.#server = createServer((request, response) => {
       this.#answer(request, response).catch((failure: unknown) => {
+        if (response.headersSent) {
+          response.destroy();
+          return;
+        }
         const status = Number(at(failure, 'status'));
         const { name: error = 'error', reason = String(failure) } = Object(failure);
         send(response, status >= 400 ? status : 500, { error, reason });
@@ -35,7 +45,7 @@ export class PouchServer {
     });
   }
 
-  static async start(database: PouchDB): Promise<PouchServer> {
+  static async start(database: ServedDatabase): Promise<PouchServer> {
     const server = new PouchServer(database);
     server.#server.listen(0, '127.0.0.1');
     await once(server.#server, 'listening');

@@ -2,12 +2,23 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
+/** Where a connection breaks off. */
+export interface Cut {
+  /** Of both directions; the last of them still arrives. */
+  readonly bytes: number;
+  /** Otherwise both ends see an orderly end of the connection. */
+  readonly isReset: boolean;
+}
+
 export class TcpRelay {
   readonly #server: Server;
-  readonly #target: URL;
+  #target: URL;
   readonly #sockets = new Set<Socket>();
   /** Bytes of responses after which the next connections are reset, one for each; undefined for those that are left alone. */
   readonly #resets: number[] = [];
+  /** For the next connections, one for each, after those of `#resets`. */
+  readonly #cuts: Cut[] = [];
+  readonly #waiting: { readonly bytes: number; readonly resolve: () => void }[] = [];
   /** Nothing passes through any connection, though all stay open. */
   isSilent = false;
   /** Bytes of everything that passed through, in both directions. */
@@ -60,9 +71,25 @@ export class TcpRelay {
     this.#resets.push(...bytes);
   }
 
+  /** The next connections break off there, one each. */
+  cutAfter(...cuts: readonly Cut[]): void {
+    this.#cuts.push(...cuts);
+  }
+
   /** Connections that were to be broken off and were not yet are left alone. */
   forgetResets(): void {
     this.#resets.length = 0;
+    this.#cuts.length = 0;
+  }
+
+  /** Resolves when so many more bytes have passed through. */
+  passed(bytes: number): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push({ bytes: this.bytes + bytes, resolve }));
+  }
+
+  /** The next connections go to this server. */
+  aimAt(target: string): void {
+    this.#target = new URL(target);
   }
 
   async close(): Promise<void> {
@@ -73,7 +100,9 @@ export class TcpRelay {
     const { hostname, port } = this.#target;
     const server = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
     const limit = this.#resets.shift();
+    const cut = limit === undefined ? this.#cuts.shift() : undefined;
     let bytes = 0;
+    let left = cut?.bytes ?? Number.POSITIVE_INFINITY;
     for (const [one, other] of [
       [client, server],
       [server, client],
@@ -84,11 +113,32 @@ export class TcpRelay {
       one.on('end', () => other.end());
       one.on('data', (chunk) => {
         if (this.isSilent) return;
-        this.bytes += chunk.length;
+        this.#count(chunk.length);
+        if (cut !== undefined && left <= chunk.length) {
+          other.write(chunk.subarray(0, left), () => breakOff([client, server], cut));
+          left = 0;
+          return;
+        }
+        left -= chunk.length;
         if (one === server) bytes += chunk.length;
         if (limit !== undefined && bytes > limit) client.resetAndDestroy();
         else other.write(chunk);
       });
     }
+  }
+
+  #count(bytes: number): void {
+    this.bytes += bytes;
+    for (const one of this.#waiting.filter((waiting) => waiting.bytes <= this.bytes)) {
+      this.#waiting.splice(this.#waiting.indexOf(one), 1);
+      one.resolve();
+    }
+  }
+}
+
+function breakOff(sockets: readonly Socket[], { isReset }: Cut): void {
+  for (const socket of sockets) {
+    if (isReset) socket.resetAndDestroy();
+    else socket.destroy();
   }
 }
