@@ -261,5 +261,5 @@ test.each(cases)(
     expect(server.kills).toBeGreaterThan(0);
     if (peer.killable !== undefined) expect(peer.killable.kills).toBeGreaterThan(0);
   },
-  60_000 + steps * 6_000,
+  120_000 + steps * 10_000,
 );
