@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = new URL('../../../', import.meta.url);
-const builtMain = fileURLToPath(new URL('dist/node/main.js', root));
+export const builtMain = fileURLToPath(new URL('dist/node/main.js', root));
 const bootstrap = fileURLToPath(new URL('src/node/bootstrap.mjs', root));
 
 /** The command line without the check for newer sources, which would rebuild when a source changes meanwhile. */

@@ -1,0 +1,309 @@
+/**
+ * A week of the guide's app (docs/sync.md) with time sped up: a server on data of an earlier release, which restarts, dies and is upgraded, and
+ * four devices of two users, which sleep, lose the network and their credentials, and one of which has a wrong clock.
+ */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as realPause } from 'node:timers/promises';
+import { unpackFolder } from '../packed-folder.ts';
+import { type Trees, treesBehind } from '../replication/trees.ts';
+import type { SeededRandom } from '../seeded-random.ts';
+import { Device, isUpToDate } from './device.ts';
+import { editSomething, newAttachments } from './edits.ts';
+import { LoginService } from './login-service.ts';
+import { type SimulatedTime, simulateTime } from './simulated-time.mjs';
+import { WeekServer } from './week-server.ts';
+
+const HOUR_MS = 3_600_000;
+/** Hours. */
+export const DAY = 24;
+/** What a step of the time waits at most for what is copied, in real milliseconds. The next step comes in the midst of it then. */
+const STEP_MS = 150;
+/** What everything that waits may need at the end of each simulated hour, in real milliseconds. */
+const SETTLE_MS = 3_000;
+
+/** A database of the earlier release (test/fixtures/README.md). */
+export const DATABASE = 'killed';
+const FORMER_DATA = join(import.meta.dirname, '..', '..', 'fixtures', 'data-folder-format-1.gz');
+export const NEXT_VERSION = '99.0.0';
+
+const RULE = `function (doc) {
+  if (doc.text && doc.text.length > 100) throw({ forbidden: "A note has at most 100 characters." });
+}`;
+const USERS = { ann: 'apple', bob: 'pear' };
+const ADMIN = `Basic ${btoa('admin:s3cret')}`;
+
+type Event = () => Promise<void> | void;
+
+export class Week {
+  readonly server: WeekServer;
+  readonly loginService: LoginService;
+  /** The token's user sleeps for two days; the phone has a session; the desk's clock is wrong; the tablet is new on Thursday. */
+  readonly laptop: Device;
+  readonly phone: Device;
+  readonly desk: Device;
+  readonly tablet: Device;
+  readonly devices: Device[] = [];
+  /** Ids of notes that the server refuses at present. */
+  readonly refused = new Set<string>();
+  readonly #time: SimulatedTime;
+  readonly #random: SeededRandom;
+  #hour = 0;
+  #edits = 0;
+  /** When a device does what next, in hours since the beginning. */
+  readonly #plans = new Map<Device, { readonly at: number; readonly event: Event }>();
+  /** Devices that sleep, or have no network. */
+  readonly #away = new Set<Device>();
+
+  private constructor(server: WeekServer, time: SimulatedTime, random: SeededRandom) {
+    this.server = server;
+    this.#time = time;
+    this.#random = random;
+    this.loginService = new LoginService();
+    const device = (name: string, user: keyof typeof USERS, auth: 'token' | 'session') =>
+      new Device({
+        ...{ name, user, password: USERS[user], auth, remote: DATABASE, loginService: this.loginService },
+        serverAddress: () => server.url,
+      });
+    this.laptop = device('laptop', 'ann', 'token');
+    this.phone = device('phone', 'ann', 'session');
+    this.desk = device('desk', 'bob', 'token');
+    this.tablet = device('tablet', 'bob', 'session');
+  }
+
+  static async begin(random: SeededRandom): Promise<Week> {
+    const time = simulateTime();
+    const week = new Week(await WeekServer.create(time), time, random);
+    try {
+      await week.#startServer();
+    } catch (error) {
+      await week.close();
+      throw error;
+    }
+    return week;
+  }
+
+  async close(): Promise<void> {
+    for (const device of this.devices) if (device.isOpen) await device.close();
+    await this.server.close();
+    this.#time.restore();
+  }
+
+  /** Lets hours pass until the given one, counted from Monday, 0:00. */
+  async passUntil(hour: number): Promise<void> {
+    for (; this.#hour < hour; this.#hour++) {
+      await this.#carryOutPlans();
+      for (const device of this.devices) await this.#live(device);
+      const steps = this.#random.between(1, 3);
+      for (let step = 0; step < steps; step++) await this.#advance(HOUR_MS / steps);
+    }
+  }
+
+  async add(device: Device): Promise<void> {
+    this.devices.push(device);
+    await device.open();
+  }
+
+  /** Puts the device to sleep for that many hours, whatever it does. */
+  async sleep(device: Device, hours: number): Promise<void> {
+    await this.wake(device);
+    await this.#sleep(device, hours);
+  }
+
+  /** Ends all sleep, and whatever keeps devices from the server. */
+  async wakeAll(): Promise<void> {
+    for (const device of this.devices) await this.wake(device);
+  }
+
+  /** Resolves when the sync of each device says that everything is copied, and that is so. Everyone must be awake. */
+  async settle(): Promise<void> {
+    for (;;) {
+      // Ends all waits.
+      await this.#advance(HOUR_MS);
+      for (const device of this.devices) await device.tryLogin();
+      const controller = new AbortController();
+      const { signal } = controller;
+      const tooLong = realPause(SETTLE_MS, false, { signal, ref: false }).catch(() => false);
+      const isSettled = await Promise.race([this.#areSettled(signal), tooLong]);
+      controller.abort();
+      if (isSettled) return;
+    }
+  }
+
+  /** The server is killed while the device pushes pictures, and started two hours later. */
+  async killDuringPush(device: Device): Promise<void> {
+    await this.wake(device);
+    const random = this.#random;
+    let left = random.between(1, 6);
+    const killed = new Promise<void>((resolve, reject) => {
+      device.network.onRequest = (request) => {
+        if (!/^(PUT|POST) /.test(request) || --left > 0) return;
+        device.network.onRequest = undefined;
+        realPause(random.between(0, 15))
+          .then(() => this.server.kill())
+          .then(resolve, reject);
+      };
+    });
+    const docs = Array.from({ length: 30 }, (_, index) => ({
+      ...{ _id: `${device.name}-picture-${index}`, owner: device.user, text: `picture ${index}` },
+      ...newAttachments(random, 100),
+    }));
+    await device.notes.bulk(docs);
+    await killed;
+    await this.#advance(2 * HOUR_MS);
+    await this.server.start();
+  }
+
+  /** Sends a request to the server as its admin. Returns the parsed response. */
+  async ask(method: string, path: string, body?: unknown): Promise<unknown> {
+    const { url } = this.server;
+    if (url === undefined) throw new Error('the server does not run');
+    const headers = { 'content-type': 'application/json', authorization: ADMIN };
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    return (await fetch(`${url}${path}`, { method, headers, ...init })).json();
+  }
+
+  /** Design documents are not copied, nor what the server refuses. */
+  isCopied(id: string): boolean {
+    return !id.startsWith('_design/') && !this.refused.has(id);
+  }
+
+  treesOfServer(): Promise<Trees> {
+    return treesBehind((path) => this.ask('GET', `/${DATABASE}${path}`));
+  }
+
+  async #startServer(): Promise<void> {
+    const { dataFolder } = this.server;
+    await unpackFolder(FORMER_DATA, dataFolder);
+    await mkdir(dataFolder, { recursive: true });
+    await writeFile(join(dataFolder, 'settee.ini'), this.#settings());
+    await this.server.start();
+    await this.#must('PUT', '/_users');
+    for (const [name, password] of Object.entries(USERS)) {
+      const user = { type: 'user', name, password, roles: ['family'] };
+      await this.#must('PUT', `/_users/org.couchdb.user:${name}`, user);
+    }
+    const nobody = { names: [], roles: [] };
+    const security = { admins: nobody, members: { names: [], roles: ['family'] } };
+    await this.#must('PUT', `/${DATABASE}/_security`, security);
+    await this.#must('PUT', `/${DATABASE}/_design/rules`, { validate_doc_update: RULE });
+  }
+
+  /** Functions may take any time: that of the test jumps. */
+  #settings(): string {
+    return [
+      '[admins]',
+      'admin = s3cret',
+      '[httpd]',
+      'authentication_handlers = jwt, cookie, default',
+      '[jwt_keys]',
+      `hmac:_default = ${this.loginService.key}`,
+      '[svc_httpd_auth]',
+      'allow_persistent_cookies = true',
+      'timeout = 21600',
+      '[svc]',
+      'os_process_timeout = 2147483647',
+      '',
+    ].join('\n');
+  }
+
+  async #must(method: string, path: string, body?: unknown): Promise<void> {
+    const answer = await this.ask(method, path, body);
+    if (typeof answer !== 'object' || answer === null || !('ok' in answer))
+      throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+  }
+
+  async #advance(ms: number): Promise<void> {
+    this.#time.advance(ms);
+    await this.server.follow();
+    const awake = this.devices.filter(({ isOpen }) => isOpen);
+    const quiet = Promise.all(awake.map((device) => device.quiet()));
+    const controller = new AbortController();
+    const { signal } = controller;
+    await Promise.race([quiet, realPause(STEP_MS, undefined, { signal }).catch(() => undefined)]);
+    controller.abort();
+  }
+
+  async #carryOutPlans(): Promise<void> {
+    for (const [device, { at, event }] of [...this.#plans]) {
+      if (at > this.#hour) continue;
+      this.#plans.delete(device);
+      await event();
+      this.#away.delete(device);
+    }
+  }
+
+  /** What someone does with a device in an hour. */
+  async #live(device: Device): Promise<void> {
+    const random = this.#random;
+    const isAway = this.#away.has(device);
+    if (!isAway && random.chance(6)) return this.#sleep(device, random.between(2, 14));
+    if (!isAway && random.chance(6)) this.#disconnect(device, random.between(1, 8));
+    if (!device.isOpen) return;
+    await device.tryLogin();
+    if (random.chance(45)) {
+      const deletesShared = this.#hour >= 4 * DAY;
+      await editSomething(device, { random, number: ++this.#edits, deletesShared });
+    }
+  }
+
+  async #sleep(device: Device, hours: number): Promise<void> {
+    device.network.cut();
+    await device.close();
+    this.#away.add(device);
+    this.#plans.set(device, {
+      at: this.#hour + hours,
+      event: async () => {
+        device.connect({ isNoticed: false });
+        await device.open();
+      },
+    });
+  }
+
+  /** It is used on without a network. */
+  #disconnect(device: Device, hours: number): void {
+    device.network.cut();
+    this.#away.add(device);
+    const isNoticed = this.#random.chance(50);
+    this.#plans.set(device, { at: this.#hour + hours, event: () => device.connect({ isNoticed }) });
+  }
+
+  /** Ends its sleep, and whatever keeps it from the server. */
+  async wake(device: Device): Promise<void> {
+    const plan = this.#plans.get(device);
+    this.#plans.delete(device);
+    this.#away.delete(device);
+    await plan?.event();
+  }
+
+  /** False once the signal is aborted. */
+  async #areSettled(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      await Promise.all(this.devices.map((device) => device.upToDate()));
+      if (await this.#areEqual()) return this.devices.every(({ sync }) => isUpToDate(sync.status()));
+      await realPause(20);
+    }
+    return false;
+  }
+
+  /** Whether all have the same living documents, but for those that the server refused. */
+  async #areEqual(): Promise<boolean> {
+    const places = this.devices.map((device) => (path: string) => device.ask(`/notes${path}`));
+    places.push((path) => this.ask('GET', `/${DATABASE}${path}`));
+    const listings = await Promise.all(places.map((ask) => this.#leavesAt(ask)));
+    return new Set(listings).size === 1;
+  }
+
+  async #leavesAt(ask: (path: string) => Promise<unknown>): Promise<string> {
+    const { results }: { readonly results?: readonly Row[] } = Object(await ask('/_changes?style=all_docs'));
+    const rows = (results ?? []).filter(({ id, deleted }) => deleted !== true && this.isCopied(id));
+    const lines = rows.map(({ id, changes }) => `${id} ${changes.map(({ rev }) => rev).sort()}`);
+    return lines.sort().join('\n');
+  }
+}
+
+interface Row {
+  readonly id: string;
+  readonly deleted?: true;
+  readonly changes: readonly { readonly rev: string }[];
+}
