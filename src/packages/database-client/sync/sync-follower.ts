@@ -34,9 +34,9 @@ export class SyncFollower {
   readonly #controller = new AbortController();
   #isStarted = false;
   #stopTimer: (() => void) | undefined;
-  /** When the timer ends. */
+  /** When the timer ends, infinite without one; and until when something may happen. By a clock that nobody sets: `performance.now()`. */
   #dueAt = Number.POSITIVE_INFINITY;
-  #activeUntil = 0;
+  #activeUntil = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
 
   constructor(options: FollowerOptions) {
@@ -72,16 +72,20 @@ export class SyncFollower {
   }
 
   #noteChange(): void {
-    this.#activeUntil = Date.now() + EFFECT_MS;
+    this.#activeUntil = performance.now() + EFFECT_MS;
     this.#lookIn(CHANGE_MS);
   }
 
   #lookIn(ms: number): void {
-    const at = Date.now() + ms;
+    const at = performance.now() + ms;
     if (this.isClosed || at >= this.#dueAt) return;
     this.#stopTimer?.();
     this.#dueAt = at;
-    this.#stopTimer = startBackgroundTimer(ms, () => void this.#look());
+    this.#stopTimer = startBackgroundTimer(ms, () => {
+      // The look that is under way, if there is one, sets the next timer.
+      this.#dueAt = Number.POSITIVE_INFINITY;
+      void this.#look();
+    });
   }
 
   #look(): Promise<void> {
@@ -96,10 +100,9 @@ export class SyncFollower {
     this.#dueAt = Number.POSITIVE_INFINITY;
     if (this.isClosed) return;
     const { isActive, nextAttempt } = await this.#options.look();
-    const now = Date.now();
-    const isLively = isActive || now < this.#activeUntil;
+    const isLively = isActive || performance.now() < this.#activeUntil;
     // A state that names no time may change at any time.
-    const untilAttempt = nextAttempt === undefined ? IDLE_MS : Math.max(nextAttempt - now, ACTIVE_MS);
+    const untilAttempt = nextAttempt === undefined ? IDLE_MS : Math.max(nextAttempt - Date.now(), ACTIVE_MS);
     this.#lookIn(isLively ? ACTIVE_MS : Math.min(IDLE_MS, untilAttempt));
   }
 

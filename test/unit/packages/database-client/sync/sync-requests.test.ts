@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Fetch } from '../../../../../src/packages/database-client/contract.ts';
 import {
   database,
   SetteeError,
@@ -240,6 +241,44 @@ describe('a sync', () => {
     show('running', { changes_pending: 0 });
     await vi.advanceTimersByTimeAsync(6_000);
     expect(followed.status().state).toBe('paused');
+  });
+
+  test('goes on after a change that comes while an answer is late', async () => {
+    show('running', { changes_pending: 5 });
+    let late = Promise.resolve();
+    const fetch: Fetch = async (address, init) => {
+      const response = await service.fetch(address, init);
+      if (address.includes('/_scheduler/')) await late;
+      return response;
+    };
+    const followed = closing(sync(database(fetch, 'http://app.local/notes'), 'https://app.example/db/notes'));
+    await followed.ready;
+    await vi.advanceTimersByTimeAsync(200);
+    expect(followed.status().state).toBe('active');
+    let arrive = () => {};
+    late = new Promise((resolve) => {
+      arrive = resolve;
+    });
+    await vi.advanceTimersByTimeAsync(1_000);
+    service.change();
+    await vi.advanceTimersByTimeAsync(5_000);
+    show('running', { changes_pending: 0 });
+    arrive();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(followed.status().state).toBe('paused');
+  });
+
+  test('does not ask more often when the clock is set back', async () => {
+    show('running', { changes_pending: 0 });
+    await begun({ direction: 'push' });
+    await vi.advanceTimersByTimeAsync(20_000);
+    service.change();
+    await vi.advanceTimersByTimeAsync(200);
+    vi.setSystemTime(Date.now() - 3 * 24 * 3_600_000);
+    await vi.advanceTimersByTimeAsync(20_000);
+    service.asked.splice(0);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(linesOf(service.asked)).toEqual(Array(4).fill(`GET /_scheduler/docs/_replicator/${PUSH}`));
   });
 
   test('keeps its status while there is no answer', async () => {
