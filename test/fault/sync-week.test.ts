@@ -4,7 +4,8 @@ import { buildServer } from '../support/crash/server-process.ts';
 import { roundsOf } from '../support/long-runs.ts';
 import { type Tree, type Trees, treesBehind } from '../support/replication/trees.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
-import type { Device } from '../support/week/device.ts';
+import { type Device, isUpToDate } from '../support/week/device.ts';
+import { SERVER } from '../support/week/device-network.ts';
 import { DATABASE, DAY, NEXT_VERSION, Week } from '../support/week/week.ts';
 
 const firstSeed = Number(process.env['SETTEE_WEEK_SEED'] ?? Date.now() % 2 ** 31);
@@ -59,6 +60,7 @@ async function live(running: Week, random: SeededRandom): Promise<string> {
   await running.passUntil(2 * DAY + 10);
   desk.clock.aheadMs = -DAY * HOUR_MS;
   await running.killDuringPush(phone);
+  await running.until(phone, isUpToDate);
   await phone.edit('too-long-at-first', 'short enough');
   running.refused.delete('too-long-at-first');
   await running.passUntil(2 * DAY + 22);
@@ -73,21 +75,37 @@ async function live(running: Week, random: SeededRandom): Promise<string> {
   await running.passUntil(4 * DAY);
   await running.ask('PUT', `/${DATABASE}/_auto_purge`, {});
 
-  // Friday. No tokens for nine hours.
+  // Friday. No tokens for hours.
   loginService.isDown = true;
+  await running.until(laptop, ({ state }) => state === 'unauthorized');
+  expect(laptop.sync.status().push?.last_error).toMatchObject({
+    error: 'unauthorized',
+    reason: `the page that provides bearer tokens for ${SERVER}/${DATABASE} failed: The login service is down.`,
+  });
   await running.passUntil(4 * DAY + 9);
   loginService.isDown = false;
 
-  // Saturday and Sunday. The desk's clock is right at last.
+  // Saturday. The phone's session ends while it sleeps, and the desk's clock is right at last.
+  await running.passUntil(5 * DAY);
+  await running.until(phone, isUpToDate);
+  const { logins } = phone;
+  await running.sleep(phone, 10);
   await running.passUntil(5 * DAY + 12);
-  desk.clock.aheadMs = 0;
+  await running.until(phone, isUpToDate);
+  expect(phone.logins).toBeGreaterThan(logins);
   await running.wake(desk);
+  desk.clock.aheadMs = 0;
+  const since = new Date(desk.clock.now() - 60_000).toISOString();
   running.refused.add('too-long-for-good');
   const written = await desk.notes.put({ _id: 'too-long-for-good', owner: 'bob', text: LONG_NOTE });
   await server.restart();
+
+  // Sunday.
   await running.passUntil(7 * DAY);
   await running.wakeAll();
   await running.settle();
+  const { results } = Object(await desk.ask(`/notes/_changes?since=${since}`));
+  expect(results).toContainEqual(expect.objectContaining({ id: 'too-long-for-good' }));
   return written.ok ? written.rev : '';
 }
 

@@ -4,6 +4,7 @@ import type { Log } from '../../../src/base/system/contract.ts';
 import { type Core, createCore } from '../../../src/core/core.ts';
 import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { createFetch } from '../../../src/http/fetch-adapter.ts';
+import type { Fetch } from '../../../src/packages/database-client/contract.ts';
 import {
   type Database,
   database,
@@ -71,6 +72,7 @@ export class Device {
   readonly states = new Set<string>();
   /** The latest reason why a document of that id was refused. */
   readonly denied = new Map<string, unknown>();
+  logins = 0;
   readonly #options: DeviceOptions;
   readonly #medium = new MemoryMedium();
   readonly #tokenListeners = new Set<(change: TokenSourceChange) => void>();
@@ -124,8 +126,7 @@ export class Device {
       },
     });
     const { remote, auth } = this.#options;
-    const send = createFetch(core.handle);
-    const notes = database<Note>((url, init) => send(new Request(url, init)), `http://${this.name}.example/notes`);
+    const notes = database<Note>(fetchOf(core), `http://${this.name}.example/notes`);
     await notes.create();
     const options: SyncOptions = { auth: auth === 'token' ? { bearer: { provided: true } } : { session: true } };
     const notesSync = sync(notes, `${SERVER}/${remote}`, options);
@@ -174,8 +175,8 @@ export class Device {
 
   /** Returns the parsed response of the device's own core, below its root. */
   async ask(path: string): Promise<unknown> {
-    const send = createFetch(this.#opened.core.handle);
-    const response = await send(new Request(`http://${this.name}.example${path}`));
+    const headers = { accept: 'application/json' };
+    const response = await fetchOf(this.#opened.core)(`http://${this.name}.example${path}`, { method: 'GET', headers });
     return response.json();
   }
 
@@ -193,16 +194,18 @@ export class Device {
     });
   }
 
-  /** Resolves with the status once that says that everything is copied. */
-  upToDate(): Promise<SyncStatus> {
+  /** Resolves when the status says that everything is copied, or the signal is aborted. */
+  upToDate(signal: AbortSignal): Promise<void> {
     const { sync: notesSync } = this.#opened;
     return new Promise((resolve) => {
       const look = () => {
-        if (!isUpToDate(notesSync.status())) return;
+        if (!signal.aborted && !isUpToDate(notesSync.status())) return;
         notesSync.removeEventListener('status', look);
-        resolve(notesSync.status());
+        signal.removeEventListener('abort', look);
+        resolve();
       };
       notesSync.addEventListener('status', look);
+      signal.addEventListener('abort', look);
       look();
     });
   }
@@ -237,9 +240,20 @@ export class Device {
       })
       .catch(() => undefined);
     if (response?.ok !== true) return;
+    this.logins += 1;
     this.#needsLogin = false;
     await this.#app?.sync.retry();
   }
+}
+
+/** A page's `fetch`: the signal also ends the body of the response. */
+function fetchOf({ handle }: Core): Fetch {
+  const send = createFetch(handle);
+  return async (url, init) => {
+    const response = await send(new Request(url, init));
+    const body = init.signal && response.body?.pipeThrough(new TransformStream(), { signal: init.signal });
+    return body ? new Response(body, response) : response;
+  };
 }
 
 export function isUpToDate({ push, pull }: SyncStatus): boolean {

@@ -81,9 +81,13 @@ export class WeekServer {
   async follow(): Promise<void> {
     const child = this.#process;
     if (child === undefined) return;
-    const answered = once(child, 'message');
+    const controller = new AbortController();
+    const { signal } = controller;
+    const events = ['message', 'exit'].map((event) => once(child, event, { signal }));
     child.send(this.#time.aheadMs, () => undefined);
-    await Promise.race([answered, once(child, 'exit')]);
+    await Promise.race(events);
+    for (const event of events) event.catch(() => undefined);
+    controller.abort();
   }
 
   /** Ends it as a power failure does. */

@@ -5,6 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as realPause } from 'node:timers/promises';
+import type { SyncStatus } from '../../../src/packages/database-client/index.ts';
 import { unpackFolder } from '../packed-folder.ts';
 import { type Trees, treesBehind } from '../replication/trees.ts';
 import type { SeededRandom } from '../seeded-random.ts';
@@ -15,12 +16,19 @@ import { type SimulatedTime, simulateTime } from './simulated-time.mjs';
 import { WeekServer } from './week-server.ts';
 
 const HOUR_MS = 3_600_000;
+const QUARTER_MS = HOUR_MS / 4;
 /** Hours. */
 export const DAY = 24;
-/** What a step of the time waits at most for what is copied, in real milliseconds. The next step comes in the midst of it then. */
-const STEP_MS = 150;
+/** Between two moments at which people use their devices. */
+const STEP_HOURS = [0.25, 1, 2, 3] as const;
+/** How long a step of the time waits until nothing is copied, in real milliseconds; and how often it then lets a moment pass, in simulated ones. */
+const STEP_MS = 60;
+const MAX_PAUSES = 10;
+/** Less than peers may be silent. */
+const PAUSE_MS = 20_000;
 /** What everything that waits may need at the end of each simulated hour, in real milliseconds. */
 const SETTLE_MS = 3_000;
+const MAX_STEPS = 24;
 
 /** A database of the earlier release (test/fixtures/README.md). */
 export const DATABASE = 'killed';
@@ -91,11 +99,12 @@ export class Week {
 
   /** Lets hours pass until the given one, counted from Monday, 0:00. */
   async passUntil(hour: number): Promise<void> {
-    for (; this.#hour < hour; this.#hour++) {
+    while (this.#hour < hour) {
       await this.#carryOutPlans();
       for (const device of this.devices) await this.#live(device);
-      const steps = this.#random.between(1, 3);
-      for (let step = 0; step < steps; step++) await this.#advance(HOUR_MS / steps);
+      const hours = Math.min(this.#random.oneOf(STEP_HOURS) ?? 1, hour - this.#hour);
+      await this.#advance(hours * HOUR_MS);
+      this.#hour += hours;
     }
   }
 
@@ -117,17 +126,31 @@ export class Week {
 
   /** Resolves when the sync of each device says that everything is copied, and that is so. Everyone must be awake. */
   async settle(): Promise<void> {
-    for (;;) {
+    for (let hours = 0; hours < MAX_STEPS; hours++) {
       // Ends all waits.
       await this.#advance(HOUR_MS);
       for (const device of this.devices) await device.tryLogin();
       const controller = new AbortController();
       const { signal } = controller;
-      const tooLong = realPause(SETTLE_MS, false, { signal, ref: false }).catch(() => false);
-      const isSettled = await Promise.race([this.#areSettled(signal), tooLong]);
+      const tooLong = realPause(SETTLE_MS, undefined, { signal }).then(() => controller.abort());
+      const isSettled = await this.#areSettled(signal);
       controller.abort();
+      await tooLong.catch(() => undefined);
       if (isSettled) return;
     }
+    throw new Error(`the devices do not become equal:\n${await this.#describe()}`);
+  }
+
+  /** Passes the time until the device's sync is as it should be; it does not sleep meanwhile. */
+  async until(device: Device, isDone: (status: SyncStatus) => boolean): Promise<void> {
+    await this.wake(device);
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
+      await device.tryLogin();
+      await this.#advance(QUARTER_MS);
+      await device.sync.retry();
+      if (isDone(device.sync.status())) return;
+    }
+    throw new Error(`the sync of ${device.name} does not become what is expected:\n${await this.#describe()}`);
   }
 
   /** The server is killed while the device pushes pictures, and started two hours later. */
@@ -135,21 +158,25 @@ export class Week {
     await this.wake(device);
     const random = this.#random;
     let left = random.between(1, 6);
-    const killed = new Promise<void>((resolve, reject) => {
-      device.network.onRequest = (request) => {
-        if (!/^(PUT|POST) /.test(request) || --left > 0) return;
-        device.network.onRequest = undefined;
-        realPause(random.between(0, 15))
-          .then(() => this.server.kill())
-          .then(resolve, reject);
-      };
-    });
+    let isKilled = false;
+    device.network.onRequest = (request) => {
+      if (!/^(PUT|POST) .*_bulk_docs$/.test(request) || --left > 0) return;
+      device.network.onRequest = undefined;
+      void realPause(random.between(0, 15))
+        .then(() => this.server.kill())
+        .then(() => {
+          isKilled = true;
+        });
+    };
     const docs = Array.from({ length: 30 }, (_, index) => ({
       ...{ _id: `${device.name}-picture-${index}`, owner: device.user, text: `picture ${index}` },
       ...newAttachments(random, 100),
     }));
     await device.notes.bulk(docs);
-    await killed;
+    while (!isKilled) {
+      await device.tryLogin();
+      await this.#advance(PAUSE_MS);
+    }
     await this.#advance(2 * HOUR_MS);
     await this.server.start();
   }
@@ -203,6 +230,8 @@ export class Week {
       'timeout = 21600',
       '[svc]',
       'os_process_timeout = 2147483647',
+      '[query_server_config]',
+      'workers = 0',
       '',
     ].join('\n');
   }
@@ -213,15 +242,31 @@ export class Week {
       throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
   }
 
+  /** Lets the time pass, and lets devices copy what they can. Whatever takes too long is at work when the time passes the next time. */
   async #advance(ms: number): Promise<void> {
+    await this.#pass(ms);
+    for (let pauses = 0; pauses < MAX_PAUSES; pauses++) {
+      if (await this.#areQuiet()) return;
+      // Replications wait between two attempts.
+      await this.#pass(PAUSE_MS);
+    }
+  }
+
+  async #pass(ms: number): Promise<void> {
     this.#time.advance(ms);
     await this.server.follow();
-    const awake = this.devices.filter(({ isOpen }) => isOpen);
-    const quiet = Promise.all(awake.map((device) => device.quiet()));
+  }
+
+  /** Waits for a moment until nothing is copied; returns whether that is so. */
+  async #areQuiet(): Promise<boolean> {
+    const open = this.devices.filter(({ isOpen }) => isOpen);
     const controller = new AbortController();
     const { signal } = controller;
-    await Promise.race([quiet, realPause(STEP_MS, undefined, { signal }).catch(() => undefined)]);
+    const quiet = Promise.all(open.map((device) => device.quiet())).then(() => true);
+    const tooLong = realPause(STEP_MS, false, { signal }).catch(() => false);
+    const areQuiet = await Promise.race([quiet, tooLong]);
     controller.abort();
+    return areQuiet;
   }
 
   async #carryOutPlans(): Promise<void> {
@@ -233,15 +278,15 @@ export class Week {
     }
   }
 
-  /** What someone does with a device in an hour. */
+  /** What someone does with a device between two steps of the time. */
   async #live(device: Device): Promise<void> {
     const random = this.#random;
     const isAway = this.#away.has(device);
-    if (!isAway && random.chance(6)) return this.#sleep(device, random.between(2, 14));
-    if (!isAway && random.chance(6)) this.#disconnect(device, random.between(1, 8));
+    if (!isAway && random.chance(8)) return this.#sleep(device, random.between(2, 14));
+    if (!isAway && random.chance(8)) this.#disconnect(device, random.between(1, 8));
     if (!device.isOpen) return;
     await device.tryLogin();
-    if (random.chance(45)) {
+    if (random.chance(65)) {
       const deletesShared = this.#hour >= 4 * DAY;
       await editSomething(device, { random, number: ++this.#edits, deletesShared });
     }
@@ -279,26 +324,48 @@ export class Week {
   /** False once the signal is aborted. */
   async #areSettled(signal: AbortSignal): Promise<boolean> {
     while (!signal.aborted) {
-      await Promise.all(this.devices.map((device) => device.upToDate()));
+      await Promise.all(this.devices.map((device) => device.upToDate(signal)));
       if (await this.#areEqual()) return this.devices.every(({ sync }) => isUpToDate(sync.status()));
       await realPause(20);
     }
     return false;
   }
 
-  /** Whether all have the same living documents, but for those that the server refused. */
+  /** Whether all have the same living documents, but for those that the server refuses. */
   async #areEqual(): Promise<boolean> {
-    const places = this.devices.map((device) => (path: string) => device.ask(`/notes${path}`));
-    places.push((path) => this.ask('GET', `/${DATABASE}${path}`));
-    const listings = await Promise.all(places.map((ask) => this.#leavesAt(ask)));
-    return new Set(listings).size === 1;
+    return new Set((await this.#leaves()).map((lines) => lines.join('\n'))).size === 1;
   }
 
-  async #leavesAt(ask: (path: string) => Promise<unknown>): Promise<string> {
+  /** What is not as it should be. */
+  async #describe(): Promise<string> {
+    const jobs = await Promise.all(this.devices.map((d) => d.ask('/_scheduler/docs/_replicator')));
+    const [server = [], ...others] = await this.#leaves();
+    const lines = this.devices.map((device, index) => {
+      const own = others[index] ?? [];
+      const more = own.filter((line) => !server.includes(line));
+      const missing = server.filter((line) => !own.includes(line));
+      return JSON.stringify({
+        device: device.name,
+        more: more.slice(0, 5),
+        missing: missing.slice(0, 5),
+        status: device.sync.status(),
+        errors: device.errors,
+      });
+    });
+    return [...lines, this.server.output, JSON.stringify(jobs)].join('\n');
+  }
+
+  /** A line for each living document, at the server and on each device. */
+  #leaves(): Promise<string[][]> {
+    const atServer = (path: string) => this.ask('GET', `/${DATABASE}${path}`);
+    const atDevices = this.devices.map((device) => (path: string) => device.ask(`/notes${path}`));
+    return Promise.all([atServer, ...atDevices].map((ask) => this.#leavesAt(ask)));
+  }
+
+  async #leavesAt(ask: (path: string) => Promise<unknown>): Promise<string[]> {
     const { results }: { readonly results?: readonly Row[] } = Object(await ask('/_changes?style=all_docs'));
     const rows = (results ?? []).filter(({ id, deleted }) => deleted !== true && this.isCopied(id));
-    const lines = rows.map(({ id, changes }) => `${id} ${changes.map(({ rev }) => rev).sort()}`);
-    return lines.sort().join('\n');
+    return rows.map(({ id, changes }) => `${id} ${changes.map(({ rev }) => rev).sort()}`).sort();
   }
 }
 
