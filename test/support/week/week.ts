@@ -100,6 +100,7 @@ export class Week {
   /** Lets hours pass until the given one, counted from Monday, 0:00. */
   async passUntil(hour: number): Promise<void> {
     while (this.#hour < hour) {
+      if (process.env['SETTEE_WEEK_TRACE']) console.info(`${this.#hour} ${Math.round(process.uptime())} ${this.devices.map((d) => `${d.name}:${d.isOpen ? d.sync.status().state : '-'}`)}`);
       await this.#carryOutPlans();
       for (const device of this.devices) await this.#live(device);
       const hours = Math.min(this.#random.oneOf(STEP_HOURS) ?? 1, hour - this.#hour);
@@ -148,6 +149,7 @@ export class Week {
       await device.tryLogin();
       await this.#advance(QUARTER_MS);
       await device.sync.retry();
+      if (process.env['SETTEE_WEEK_TRACE']) console.info(`until ${device.sync.status().state}`);
       if (isDone(device.sync.status())) return;
     }
     throw new Error(`the sync of ${device.name} does not become what is expected:\n${await this.#describe()}`);
@@ -174,6 +176,7 @@ export class Week {
     }));
     await device.notes.bulk(docs);
     while (!isKilled) {
+      if (process.env['SETTEE_WEEK_TRACE']) console.info(`not killed ${device.sync.status().state}`);
       await device.tryLogin();
       await this.#advance(PAUSE_MS);
     }
@@ -185,7 +188,7 @@ export class Week {
   async ask(method: string, path: string, body?: unknown): Promise<unknown> {
     const { url } = this.server;
     if (url === undefined) throw new Error('the server does not run');
-    const headers = { 'content-type': 'application/json', authorization: ADMIN };
+    const headers = { accept: 'application/json', 'content-type': 'application/json', authorization: ADMIN };
     const init = body === undefined ? {} : { body: JSON.stringify(body) };
     return (await fetch(`${url}${path}`, { method, headers, ...init })).json();
   }
