@@ -213,9 +213,11 @@ class DatabaseSync implements Sync {
     if (refused_count > 0 && replication_id) await this.#replicate({ retry_refused: true, replication_id });
   }
 
-  /** The status says how it went. */
+  /** The status says how it went. If the attempt fails after a while, the response has begun with 200, and breaks off. */
   async #replicate(body: object): Promise<void> {
-    await this.#service('POST', '/_replicate', { body }).catch(ignoreRefusal);
+    await this.#service('POST', '/_replicate', { body }).catch((error: unknown) => {
+      if (error instanceof SetteeError && isLater(error)) throw error;
+    });
   }
 
   async #look(): Promise<Look> {

@@ -333,6 +333,21 @@ describe('a sync', () => {
     ]);
   });
 
+  test('that is retried says how it went, even if that takes so long that the answer breaks off', async () => {
+    show('paused', { error: 'offline: no route' });
+    const fetch: Fetch = async (address, init) => {
+      if (!address.endsWith('/_replicate')) return service.fetch(address, init);
+      show('crashing', { error: 'replication_failed: no' });
+      return new Response(new ReadableStream({ start: (body) => body.error(new TypeError('terminated')) }));
+    };
+    const followed = closing(sync(database(fetch, 'http://app.local/notes'), 'https://app.example/db/notes'));
+    await followed.ready;
+    await vi.advanceTimersByTimeAsync(200);
+    expect(followed.status().state).toBe('offline');
+    await followed.retry();
+    expect(followed.status().state).toBe('error');
+  });
+
   test('that is stopped deletes its documents, and reports nothing more', async () => {
     show('running', { changes_pending: 0 });
     const stopped = await begun();
