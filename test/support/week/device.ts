@@ -246,12 +246,13 @@ export class Device {
   }
 }
 
-/** A page's `fetch`: the signal also ends the body of the response. */
+/** A page's `fetch`. The signal ends the body of the response; a Request of Node would listen to it until it is garbage. */
 function fetchOf({ handle }: Core): Fetch {
   const send = createFetch(handle);
-  return async (url, init) => {
+  return async (url, { signal, ...init }) => {
+    signal?.throwIfAborted();
     const response = await send(new Request(url, init));
-    const body = init.signal && response.body?.pipeThrough(new TransformStream(), { signal: init.signal });
+    const body = signal && response.body?.pipeThrough(new TransformStream(), { signal });
     return body ? new Response(body, response) : response;
   };
 }

@@ -100,7 +100,10 @@ export class Week {
   /** Lets hours pass until the given one, counted from Monday, 0:00. */
   async passUntil(hour: number): Promise<void> {
     while (this.#hour < hour) {
-      if (process.env['SETTEE_WEEK_TRACE']) console.info(`${this.#hour} ${Math.round(process.uptime())} ${this.devices.map((d) => `${d.name}:${d.isOpen ? d.sync.status().state : '-'}`)}`);
+      if (process.env['SETTEE_WEEK_TRACE'])
+        console.info(
+          `${this.#hour} ${Math.round(process.uptime())} ${this.devices.map((d) => `${d.name}:${d.isOpen ? d.sync.status().state : '-'}`)}`,
+        );
       await this.#carryOutPlans();
       for (const device of this.devices) await this.#live(device);
       const hours = Math.min(this.#random.oneOf(STEP_HOURS) ?? 1, hour - this.#hour);
@@ -159,12 +162,11 @@ export class Week {
   async killDuringPush(device: Device): Promise<void> {
     await this.wake(device);
     const random = this.#random;
-    let left = random.between(1, 6);
     let isKilled = false;
     device.network.onRequest = (request) => {
-      if (!/^(PUT|POST) .*_bulk_docs$/.test(request) || --left > 0) return;
+      if (!request.endsWith('/_bulk_docs')) return;
       device.network.onRequest = undefined;
-      void realPause(random.between(0, 15))
+      void realPause(random.between(0, 30))
         .then(() => this.server.kill())
         .then(() => {
           isKilled = true;
@@ -175,11 +177,7 @@ export class Week {
       ...newAttachments(random, 100),
     }));
     await device.notes.bulk(docs);
-    while (!isKilled) {
-      if (process.env['SETTEE_WEEK_TRACE']) console.info(`not killed ${device.sync.status().state}`);
-      await device.tryLogin();
-      await this.#advance(PAUSE_MS);
-    }
+    await this.until(device, () => isKilled);
     await this.#advance(2 * HOUR_MS);
     await this.server.start();
   }
