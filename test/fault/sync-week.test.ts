@@ -23,7 +23,7 @@ afterEach(async () => {
 
 for (let round = 0; round < roundsOf(1, 20); round++) {
   const seed = firstSeed + round;
-  test(`after a week all devices and the server are equal (seed ${seed})`, { timeout: 240_000 }, async () => {
+  test(`after a week all devices and the server are equal (seed ${seed})`, { timeout: 600_000 }, async () => {
     const random = new SeededRandom(seed);
     week = await Week.begin(random);
     const refusedRev = await live(week, random);

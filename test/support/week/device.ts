@@ -264,7 +264,7 @@ export function isUpToDate({ push, pull }: SyncStatus): boolean {
 }
 
 /** Notes whose conflicts nobody resolves. */
-export const LEFT_IN_CONFLICT = /^open-/;
+const LEFT_IN_CONFLICT = /^open-/;
 
 /** As the guide's app does. Ends with the signal. */
 async function resolveConflicts(notes: Database<Note>, signal: AbortSignal): Promise<void> {
@@ -291,6 +291,6 @@ async function resolve(notes: Database<Note>, winner: Stored<Note>, conflicts: r
   await notes.bulk([{ ...keptAttachments(winner), _id, _rev, owner, text: joined }, ...deletions]);
 }
 
-export function keptAttachments(note: Stored<Note> | undefined): Pick<Stored<Note>, '_attachments'> {
+function keptAttachments(note: Stored<Note> | undefined): Pick<Stored<Note>, '_attachments'> {
   return note?._attachments === undefined ? {} : { _attachments: note._attachments };
 }

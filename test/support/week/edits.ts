@@ -1,6 +1,6 @@
 /** Random edits that people make in the app during the week. */
 import type { SeededRandom } from '../seeded-random.ts';
-import { type Device, keptAttachments } from './device.ts';
+import type { Device } from './device.ts';
 
 /** Notes that all devices edit, at times while they are offline. */
 const SHARED = 8;
@@ -49,5 +49,5 @@ async function remove({ notes, user: owner }: Device, id: string): Promise<void>
   const note = await notes.get(id);
   if (note === undefined) return;
   const { _id, _rev } = note;
-  await notes.bulk([{ _id, _rev, _deleted: true, owner, ...keptAttachments(undefined) }]);
+  await notes.bulk([{ _id, _rev, _deleted: true, owner }]);
 }
