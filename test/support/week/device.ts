@@ -170,7 +170,7 @@ export class Device {
   async edit(id: string, text: string): Promise<void> {
     const wasRefused = this.denied.delete(id);
     await this.notes.update(id, (note) => ({ ...keptAttachments(note), owner: this.user, text }));
-    if (wasRefused) await this.sync.retry();
+    if (wasRefused) this.#retry();
   }
 
   /** Returns the parsed response of the device's own core, below its root. */
@@ -242,7 +242,15 @@ export class Device {
     if (response?.ok !== true) return;
     this.logins += 1;
     this.#needsLogin = false;
-    await this.#app?.sync.retry();
+    this.#retry();
+  }
+
+  /** Is not waited for: within an attempt, time may have to pass. */
+  #retry(): void {
+    const app = this.#app;
+    app?.sync.retry().catch((error: unknown) => {
+      if (this.#app === app) this.errors.push(`retry() failed: ${error}`);
+    });
   }
 }
 
