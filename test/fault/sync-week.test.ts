@@ -45,6 +45,7 @@ async function live(running: Week, random: SeededRandom): Promise<string> {
   await phone.notes.put({ _id: 'too-long-at-first', owner: 'ann', text: LONG_NOTE });
   await deleteNote(phone, 'all-know');
   await running.settle();
+  await running.untilAllHaveRead();
   expect(phone.denied).toEqual(new Map([['too-long-at-first', REASON]]));
 
   // Tuesday. The server purges tombstones, and the laptop sleeps until Thursday.

@@ -141,6 +141,20 @@ export class Week {
     throw new Error(`the devices do not become equal:\n${await this.#describe()}`);
   }
 
+  /** Passes the time until the server knows that each device has read all changes that it has now. */
+  async untilAllHaveRead(): Promise<void> {
+    const { update_seq: seq } = Object(await this.ask('GET', `/${DATABASE}`));
+    for (let steps = 0; steps < MAX_STEPS; steps++) {
+      await this.#advance(PAUSE_MS);
+      const { peers }: { readonly peers: readonly Peer[] } = Object(
+        await this.ask('GET', `/${DATABASE}/_auto_purge/peers`),
+      );
+      const readers = peers.filter((peer) => peer.side === 'source' && peer.seq !== null && peer.seq >= seq);
+      if (readers.length === this.devices.length) return;
+    }
+    throw new Error(`not all have read all changes:\n${await this.#describe()}`);
+  }
+
   /** Passes the time until the device's sync is as it should be; it does not sleep meanwhile. */
   async until(device: Device, isDone: (status: SyncStatus) => boolean): Promise<void> {
     await this.wake(device);
@@ -362,6 +376,11 @@ export class Week {
     const rows = (results ?? []).filter(({ id, deleted }) => deleted !== true && this.isCopied(id));
     return rows.map(({ id, changes }) => `${id} ${changes.map(({ rev }) => rev).sort()}`).sort();
   }
+}
+
+interface Peer {
+  readonly side: string;
+  readonly seq: number | null;
 }
 
 interface Row {
