@@ -79,7 +79,9 @@ async function live(running: Week, random: SeededRandom): Promise<string> {
   // Friday. No tokens for hours.
   loginService.isDown = true;
   await running.until(laptop, ({ state }) => state === 'unauthorized');
-  expect(laptop.sync.status().push?.last_error).toMatchObject({
+  const { push, pull } = laptop.sync.status();
+  const waiting = [push, pull].find((direction) => direction?.state === 'unauthorized');
+  expect(waiting?.last_error).toMatchObject({
     error: 'unauthorized',
     reason: `the page that provides bearer tokens for ${SERVER}/${DATABASE} failed: The login service is down.`,
   });
