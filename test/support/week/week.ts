@@ -23,7 +23,7 @@ export const DAY = 24;
 const STEP_HOURS = [0.25, 1, 3, 5] as const;
 /** How long a step of the time waits until nothing is copied, in real milliseconds; and how often it then lets a moment pass, in simulated ones. */
 const STEP_MS = 60;
-const MAX_PAUSES = 10;
+const MAX_PAUSES = 5;
 /** Less than peers may be silent. */
 const PAUSE_MS = 20_000;
 /** What everything that waits may need at the end of each simulated hour, in real milliseconds. */
