@@ -28,7 +28,7 @@ const MAX_PAUSES = 5;
 const PAUSE_MS = 20_000;
 /** What everything that waits may need at the end of each simulated hour, in real milliseconds. */
 const SETTLE_MS = 3_000;
-const MAX_STEPS = 60;
+const MAX_STEPS = 90;
 
 /** A database of the earlier release (test/fixtures/README.md). */
 export const DATABASE = 'killed';
@@ -145,6 +145,7 @@ export class Week {
   async untilAllHaveRead(): Promise<void> {
     const { update_seq: seq } = Object(await this.ask('GET', `/${DATABASE}`));
     for (let steps = 0; steps < MAX_STEPS; steps++) {
+      await realPause(pauseBefore(steps));
       await this.#advance(PAUSE_MS);
       const { peers }: { readonly peers: readonly Peer[] } = Object(
         await this.ask('GET', `/${DATABASE}/_auto_purge/peers`),
@@ -159,6 +160,7 @@ export class Week {
   async until(device: Device, isDone: (status: SyncStatus) => boolean): Promise<void> {
     await this.wake(device);
     for (let steps = 0; steps < MAX_STEPS; steps++) {
+      await realPause(pauseBefore(steps));
       await device.tryLogin();
       await this.#advance(QUARTER_MS);
       // The status follows a little later.
@@ -342,14 +344,15 @@ export class Week {
 
   /** Whether all have the same living documents, but for those that the server refuses. */
   async #areEqual(): Promise<boolean> {
-    return new Set((await this.#leaves()).map((lines) => lines.join('\n'))).size === 1;
+    return new Set((await this.#leaves(this.devices)).map((lines) => lines.join('\n'))).size === 1;
   }
 
   /** What is not as it should be. */
   async #describe(): Promise<string> {
-    const jobs = await Promise.all(this.devices.map((d) => d.ask('/_scheduler/docs/_replicator')));
-    const [server = [], ...others] = await this.#leaves();
-    const lines = this.devices.map((device, index) => {
+    const awake = this.devices.filter(({ isOpen }) => isOpen);
+    const jobs = await Promise.all(awake.map((device) => device.ask('/_scheduler/docs/_replicator')));
+    const [server = [], ...others] = await this.#leaves(awake);
+    const lines = awake.map((device, index) => {
       const own = others[index] ?? [];
       const more = own.filter((line) => !server.includes(line));
       const missing = server.filter((line) => !own.includes(line));
@@ -365,9 +368,9 @@ export class Week {
   }
 
   /** A line for each living document, at the server and on each device. */
-  #leaves(): Promise<string[][]> {
+  #leaves(devices: readonly Device[]): Promise<string[][]> {
     const atServer = (path: string) => this.ask('GET', `/${DATABASE}${path}`);
-    const atDevices = this.devices.map((device) => (path: string) => device.ask(`/notes${path}`));
+    const atDevices = devices.map((device) => (path: string) => device.ask(`/notes${path}`));
     return Promise.all([atServer, ...atDevices].map((ask) => this.#leavesAt(ask)));
   }
 
@@ -376,6 +379,11 @@ export class Week {
     const rows = (results ?? []).filter(({ id, deleted }) => deleted !== true && this.isCopied(id));
     return rows.map(({ id, changes }) => `${id} ${changes.map(({ rev }) => rev).sort()}`).sort();
   }
+}
+
+/** Real milliseconds, which a device needs for what it does at one moment of the simulated time. */
+function pauseBefore(step: number): number {
+  return Math.min(500, step * 10);
 }
 
 interface Peer {
