@@ -90,7 +90,7 @@ export class ReplicationDocuments {
     this.#stopTimer?.();
     this.#semaphore.clear();
     await this.#following;
-    await Promise.all([...this.#watched.values()].map((document) => document.settled()));
+    await Promise.all([...this.#watched.values()].map((document) => document.flush()));
   }
 
   async #follow(): Promise<void> {

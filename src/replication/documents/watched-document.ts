@@ -132,6 +132,12 @@ export class WatchedDocument {
     return this.#writer.settled();
   }
 
+  /** Writes at once what the document would name soon. Resolves when no write is in progress. */
+  flush(): Promise<void> {
+    if (this.#stopLedgerTimer !== undefined) this.#noteLedger();
+    return this.settled();
+  }
+
   /** Reads what the document asks for, and runs it. Called again after a failure, or when no other document asks for the same any more. */
   begin(): void {
     this.#stopTimer?.();
@@ -301,12 +307,15 @@ export class WatchedDocument {
     completed: (job) => this.#complete(job),
     ledgerChanged: () => {
       if (this.#isStopped) return;
-      this.#stopLedgerTimer ??= startBackgroundTimer(LEDGER_MS, () => {
-        this.#stopLedgerTimer = undefined;
-        if (this.#noted !== undefined) this.#note(this.#noted.state, this.#noted.reason);
-      });
+      this.#stopLedgerTimer ??= startBackgroundTimer(LEDGER_MS, () => this.#noteLedger());
     },
   };
+
+  #noteLedger(): void {
+    this.#stopLedgerTimer?.();
+    this.#stopLedgerTimer = undefined;
+    if (this.#noted !== undefined) this.#note(this.#noted.state, this.#noted.reason);
+  }
 
   #complete(job: Job): void {
     this.#stopLedgerTimer?.();

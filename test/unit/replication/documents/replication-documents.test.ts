@@ -92,6 +92,21 @@ test('refused documents are in the state, and are copied when the replication is
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
 });
 
+test('a document that is refused just before the service closes is in the state', async () => {
+  const service = await withSource(1);
+  const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
+  await service.must('PUT /b/_design/rules', { validate_doc_update: refuse });
+  await service.must('PUT /_replicator/live', { source: 'a', target: 'b', continuous: true });
+  await service.untilState('live', 'triggered');
+  await service.must('PUT /a/d2', { n: 2 });
+  const told = () => service.must('GET /_scheduler/docs/_replicator/live');
+  await expect.poll(told, { ...patient, interval: 5 }).toMatchObject({ info: { refused_count: 1 } });
+  await service.restart();
+  expect(await service.read('live')).toMatchObject({
+    _replication_stats: { refused_count: 1, refused: [{ id: 'd2', error: 'forbidden', reason: 'no twos' }] },
+  });
+});
+
 test('a replication document can retry the refused documents of another one', async () => {
   const service = await withSource(2);
   const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
