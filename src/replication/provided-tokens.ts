@@ -2,6 +2,7 @@
  * Bearer tokens that an app provides (docs/http/replication.md#credentials-of-endpoints). All replications share them: the app is asked one
  * question at a time for each database.
  */
+import { toWellFormed } from '../base/json/portable-values.ts';
 import { type Clock, startBackgroundTimer } from '../base/shared/clock.ts';
 import { isAtOrBelow } from '../base/shared/url-prefix.ts';
 import type { ProvidedToken, TokenSource, TokenSourceChange, Tokens } from './contract.ts';
@@ -98,8 +99,8 @@ export class ProvidedTokens implements Tokens {
     const provided = await this.#source.ask(url, refused).catch((failure: unknown) => {
       const text = failure instanceof Error ? failure.message : String(failure);
       // Half a character can't be stored, so the document could never report the failure.
-      const why = text.replace(/\p{Surrogate}/gu, '\ufffd');
-      throw new CredentialsAwaited(url, `the page that provides bearer tokens for ${url} failed: ${why}`, seen);
+      const why = `the page that provides bearer tokens for ${url} failed: ${toWellFormed(text)}`;
+      throw new CredentialsAwaited(url, why, seen);
     });
     if (provided === undefined) throw new CredentialsAwaited(url, noToken(url), seen);
     this.#kept.delete(url);

@@ -84,6 +84,11 @@ export function hasLoneSurrogate(text: string): boolean {
   return false;
 }
 
+/** Replaces halves of surrogate pairs, which can't be written as UTF-8, by U+FFFD, as `fetch` does. */
+export function toWellFormed(text: string): string {
+  return text.replace(/\p{Surrogate}/gu, '\ufffd');
+}
+
 function unportableReason(value: unknown): string | undefined {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     return 'A number is larger than any double, such as 1e400. Send a smaller one, or a string.';

@@ -7,6 +7,7 @@ import { gaveWay } from '../../base/errors/too-busy.ts';
 import { assertShallowText } from '../../base/json/nesting.ts';
 import { isObject, type JsonObject } from '../../base/json/objects.ts';
 import { parseInSteps, parseMembersInSteps } from '../../base/json/parse-in-steps.ts';
+import { toWellFormed } from '../../base/json/portable-values.ts';
 import { type Survey, surveyInSteps, TooLongString, TooManyMembers } from '../../base/json/survey.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { ByteStream, RequestBody } from '../../base/shared/message.ts';
@@ -293,7 +294,7 @@ function isGzip(encoding: string | undefined): boolean {
 function checkText(text: string, bound: BodyBound): string {
   const { bytes } = bound;
   if (text.length * MAX_BYTES_PER_UNIT > bytes && new TextEncoder().encode(text).length > bytes) throw tooLarge(bound);
-  return /\p{Surrogate}/u.test(text) ? text.replace(/\p{Surrogate}/gu, '\ufffd') : text;
+  return toWellFormed(text);
 }
 
 function checkBytes(bytes: Uint8Array, bound: BodyBound): Uint8Array {

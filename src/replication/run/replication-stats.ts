@@ -1,4 +1,5 @@
 /** What a run counts, and what it reports of that while it runs. */
+import { toWellFormed } from '../../base/json/portable-values.ts';
 import { isDesignId } from '../../database/documents/identifiers.ts';
 import type { PeerOutage, RefusedDocument, RunObserver, RunStats, Sequence } from '../contract.ts';
 
@@ -133,6 +134,5 @@ export function ledgerLine({ id, rev, error, reason }: RefusedDocument): Refused
 }
 
 export function storableText(text: string, longest: number): string {
-  const short = text.length > longest ? `${text.slice(0, longest)}…` : text;
-  return short.replace(/\p{Surrogate}/gu, '\ufffd');
+  return toWellFormed(text.length > longest ? `${text.slice(0, longest)}…` : text);
 }
