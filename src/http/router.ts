@@ -7,7 +7,7 @@
 import { authorizeUser } from '../accounts/access/access.ts';
 import { isDatabaseAdmin, isServerAdmin } from '../accounts/access/security.ts';
 import { DatabaseError } from '../base/errors/database-error.ts';
-import { type MaybePromise, whenReady } from '../base/shared/maybe-promise.ts';
+import { type MaybePromise, whenReady, withEnd } from '../base/shared/maybe-promise.ts';
 import { integerSetting } from '../base/system/config.ts';
 import { REPLICATOR_DATABASE } from '../base/system/contract.ts';
 import type { DocId } from '../database/documents/contract.ts';
@@ -80,10 +80,10 @@ export class Router {
 
   #dispatchWhileOpen(context: Context, open: Database, path: readonly string[]): MaybePromise<Answer> {
     context.database = open;
-    const answered = this.#dispatchBelow(context, open.name, path);
-    if (answered instanceof Promise) return answered.finally(() => forgetDatabase(context));
-    forgetDatabase(context);
-    return answered;
+    return withEnd(
+      () => this.#dispatchBelow(context, open.name, path),
+      () => forgetDatabase(context),
+    );
   }
 
   #dispatchBelow(context: Context, database: string, path: readonly string[]): MaybePromise<Answer> {

@@ -41,7 +41,19 @@ export function withEnd<T>(work: () => MaybePromise<T>, end: () => void): MaybeP
     end();
     throw failure;
   }
-  if (value instanceof Promise) return value.finally(end);
+  if (value instanceof Promise) {
+    // `finally` makes four promises.
+    return value.then(
+      (result) => {
+        end();
+        return result;
+      },
+      (failure: unknown) => {
+        end();
+        throw failure;
+      },
+    );
+  }
   end();
   return value;
 }
