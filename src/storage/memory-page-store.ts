@@ -1,8 +1,11 @@
 import { type Crc32, crc32 } from '../base/shared/crc32.ts';
 import { assertCommit, assertFileName } from './backend-checks.ts';
+import { MemoryFollowedFile } from './memory-followed-file.ts';
+import { createMemoryFile, MEMORY_FORMAT, type MemoryFile, MemoryMedium } from './memory-medium.ts';
 import { FileLife, OpenFiles } from './open-files.ts';
 import {
   type Commit,
+  type FollowedFile,
   type JournalRecord,
   MAX_PAGE_BYTES,
   type Opening,
@@ -11,7 +14,6 @@ import {
   type PageNumber,
   type PageStore,
   type PageStoreSupport,
-  type PageValue,
 } from './page-store.ts';
 import {
   storageClosed,
@@ -22,6 +24,8 @@ import {
   storageMissing,
   storageNewerFormat,
 } from './storage-errors.ts';
+
+export { createMemoryFile, type MemoryFile, MemoryMedium } from './memory-medium.ts';
 
 interface MemoryPageStoreOptions {
   /** What the store works on; a new, empty one by default. */
@@ -38,7 +42,7 @@ export function createMemoryPageStore(options: MemoryPageStoreOptions = {}): Pag
 class MemoryPageStore implements PageStore {
   readonly supports: PageStoreSupport;
   readonly #medium: MemoryMedium;
-  readonly #open = new OpenFiles<MemoryPageFile>();
+  readonly #open = new OpenFiles<MemoryPageFile | MemoryFollowedFile>();
 
   constructor(medium: MemoryMedium, crc32: Crc32) {
     this.#medium = medium;
@@ -63,6 +67,13 @@ class MemoryPageStore implements PageStore {
       assertFileName(file);
       const content = mode === 'create' ? this.#create(file) : this.#find(file);
       return new MemoryPageFile(file, content, this.supports, (closed) => this.#open.forget(closed));
+    });
+  }
+
+  follow(file: string): Promise<FollowedFile> {
+    return this.#open.open(async () => {
+      assertFileName(file);
+      return new MemoryFollowedFile(file, this.#find(file), (closed) => this.#open.forget(closed));
     });
   }
 
@@ -147,6 +158,10 @@ class MemoryPageFile implements PageFile {
     }
   }
 
+  whenFollowersPass(): Promise<void> | undefined {
+    return this.#file.followers.whenPassed();
+  }
+
   async isCurrent(): Promise<boolean> {
     this.#mustBeUsable();
     return this.#file.epoch === this.opening.epoch;
@@ -216,51 +231,4 @@ function truncate(file: MemoryFile, below: number): void {
     file.journal.delete(number);
   }
   file.journalFloor = Math.max(file.journalFloor, below);
-}
-
-/** The layout that this version writes, and the newest that it reads. 1: the first. */
-const MEMORY_FORMAT = 1;
-
-/** What one file holds. Mutable, and shared by all that have it open. */
-export interface MemoryFile {
-  format: number;
-  epoch: number;
-  /** The lowest number that the next owner may claim. */
-  journalFloor: number;
-  head: string | undefined;
-  readonly journal: Map<number, JournalRecord>;
-  readonly pages: Map<PageNumber, PageValue>;
-  /** Sum of the lengths of pages; a character of text counts as one byte. */
-  pageBytes: number;
-  destroyed: boolean;
-}
-
-/**
- * What a disk is to the other backends: it outlives the stores that work on it. Two stores over one medium are two
- * owners; a clone is the state that a crash at this moment would leave.
- */
-export class MemoryMedium {
-  readonly files = new Map<string, MemoryFile>();
-
-  /** A deep copy, which shares only immutable values with this one. */
-  clone(): MemoryMedium {
-    const copy = new MemoryMedium();
-    for (const [name, file] of this.files) {
-      copy.files.set(name, { ...file, journal: new Map(file.journal), pages: new Map(file.pages) });
-    }
-    return copy;
-  }
-}
-
-export function createMemoryFile(): MemoryFile {
-  return {
-    format: MEMORY_FORMAT,
-    epoch: 0,
-    journalFloor: 1,
-    head: undefined,
-    journal: new Map(),
-    pages: new Map(),
-    pageBytes: 0,
-    destroyed: false,
-  };
 }

@@ -23,7 +23,7 @@ export class OpenFiles<F extends OpenFile> {
   }
 
   /** Keeps what `load` opens. If the store was closed meanwhile, the file is closed again and the call fails. */
-  async open(load: () => Promise<F>): Promise<F> {
+  async open<T extends F>(load: () => Promise<T>): Promise<T> {
     this.mustBeOpen();
     const loading = load();
     this.#opening.add(loading);

@@ -34,6 +34,11 @@ export interface PageStore {
    * `'open'` with `storage_missing` if it does not.
    */
   open(file: string, mode: 'create' | 'open'): Promise<PageFile>;
+  /**
+   * Opens a file for reading only, beside its owner, which may be in another process. Takes no ownership and changes nothing; fails with
+   * `storage_missing` if the file does not exist. Only if several processes can have the storage open.
+   */
+  follow?(file: string): Promise<FollowedFile>;
   /** Removes a file and all that is in it. Does nothing if it does not exist. An open PageFile of it then fails with `storage_deleted`. */
   destroy(file: string): Promise<void>;
   /** How many files are open at the moment, if the store knows. */
@@ -136,6 +141,12 @@ export interface PageFile {
   append?(record: JournalRecord): MaybePromise<boolean>;
   /** Yields the numbers of all pages at or above `from`, ascending, in batches. */
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]>;
+  /**
+   * Resolves when no follower holds a state that is older than the last commit before this call: then pages that no newer state refers to may
+   * be dropped. A follower that was silent for longer than its lease counts as gone. Undefined if there is none to wait for. Only if the
+   * backend doesn't itself keep dropped pages for those that hold them.
+   */
+  whenFollowersPass?(): Promise<void> | undefined;
   /** Whether the medium was full, and reserved space was given up that has not been taken back since. Default: false. */
   readonly isScarce?: boolean;
   /** Returns false once another owner has opened the file. */
@@ -147,5 +158,51 @@ export interface PageFile {
   /** Copies a consistent state of the file into a new folder. Only if the backend has files. */
   backup?(targetFolder: string): Promise<void>;
   /** Waits for the running commit, makes what was committed durable, and releases the file. */
+  close(): Promise<void>;
+}
+
+/** How far a follower has read. */
+export interface FollowedPoint {
+  readonly epoch: number;
+  readonly head: string | undefined;
+  /** The number of the last journal record that it has; 0 if it has none. */
+  readonly record: number;
+}
+
+/** One state of a file that a follower holds. */
+export interface FollowedState {
+  readonly point: FollowedPoint;
+  /**
+   * Whether `records` come next after those that the follower has. Otherwise (the first time, after another head, after another owner) it begins
+   * anew with the head, and `records` is the whole journal.
+   */
+  readonly continues: boolean;
+  /** Ascending, without claims. */
+  readonly records: readonly JournalRecord[];
+  /**
+   * Ends the hold: until then, the pages to which this head and these records lead can be read, even if the owner drops them. A follower that can't
+   * reach the storage for longer than its lease loses its holds: a page may then be missing.
+   */
+  release(): void;
+}
+
+/**
+ * A file that another one owns. Pages are immutable and their numbers are never used twice, so a page that can be read is the right one. All
+ * methods fail with `storage_deleted` once the follower has noticed that the file was removed.
+ */
+export interface FollowedFile {
+  readonly name: string;
+  /**
+   * Returns the file's present state, with every commit whose promise had resolved before this call; undefined if it is still that of `since`,
+   * unless `renews` asks for a new hold of it. In the same turn if the backend can.
+   */
+  poll(since?: FollowedPoint, renews?: boolean): MaybePromise<FollowedState | undefined>;
+  /** Like those of `PageFile`. */
+  read(page: PageNumber, kind: 'text'): MaybePromise<string | undefined>;
+  read(page: PageNumber, kind: 'bytes'): MaybePromise<Uint8Array | undefined>;
+  readRange?(page: PageNumber, offset: number, length: number): MaybePromise<Uint8Array | undefined>;
+  readAhead?(pages: readonly PageNumber[]): void;
+  size(): Promise<number>;
+  /** Ends all holds. */
   close(): Promise<void>;
 }

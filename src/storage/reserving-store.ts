@@ -1,5 +1,14 @@
 import type { MaybePromise } from '../base/shared/maybe-promise.ts';
-import type { Commit, Opening, PageFile, PageNumber, PageStore, PageStoreSupport, PageValue } from './page-store.ts';
+import type {
+  Commit,
+  FollowedFile,
+  Opening,
+  PageFile,
+  PageNumber,
+  PageStore,
+  PageStoreSupport,
+  PageValue,
+} from './page-store.ts';
 import { type ReservedSpace, SpaceReserve } from './space-reserve.ts';
 
 /**
@@ -13,12 +22,14 @@ export function withReserve(store: PageStore, space: ReservedSpace, { grows = tr
 }
 
 class ReservingStore implements PageStore {
+  readonly follow?: (file: string) => Promise<FollowedFile>;
   readonly #store: PageStore;
   readonly #reserve: SpaceReserve;
   readonly #open = new Set<ReservingFile>();
 
   constructor(store: PageStore, space: ReservedSpace, grows: boolean) {
     this.#store = store;
+    if (store.follow !== undefined) this.follow = store.follow.bind(store);
     const storedBytes = (): Promise<number> => this.#storedBytes();
     this.#reserve = new SpaceReserve(space, { storedBytes, grows, shrinks: store.supports.shrinks });
   }
@@ -69,6 +80,7 @@ class ReservingFile implements PageFile {
   readonly append?: NonNullable<PageFile['append']>;
   readonly compact?: NonNullable<PageFile['compact']>;
   readonly backup?: NonNullable<PageFile['backup']>;
+  readonly whenFollowersPass?: NonNullable<PageFile['whenFollowersPass']>;
   readonly #file: PageFile;
   readonly #reserve: SpaceReserve;
   readonly #onClosed: () => void;
@@ -85,6 +97,7 @@ class ReservingFile implements PageFile {
     if (append !== undefined) this.append = (record) => reserve.admitsAll && append(record);
     if (file.compact !== undefined) this.compact = file.compact.bind(file);
     if (file.backup !== undefined) this.backup = file.backup.bind(file);
+    if (file.whenFollowersPass !== undefined) this.whenFollowersPass = file.whenFollowersPass.bind(file);
   }
 
   read(page: PageNumber, kind: 'text'): MaybePromise<string | undefined>;

@@ -27,6 +27,7 @@ export class CheckedFile implements PageFile {
   readonly readAhead?: NonNullable<PageFile['readAhead']>;
   readonly append?: NonNullable<PageFile['append']>;
   readonly compact?: NonNullable<PageFile['compact']>;
+  readonly whenFollowersPass?: NonNullable<PageFile['whenFollowersPass']>;
   readonly #file: PageFile;
   readonly #crc32: Crc32;
   readonly #checkedFrom: PageNumber;
@@ -43,6 +44,7 @@ export class CheckedFile implements PageFile {
     if (file.readAhead !== undefined) this.readAhead = file.readAhead.bind(file);
     if (file.append !== undefined) this.append = (record) => this.#append(record);
     if (file.compact !== undefined) this.compact = file.compact.bind(file);
+    if (file.whenFollowersPass !== undefined) this.whenFollowersPass = file.whenFollowersPass.bind(file);
   }
 
   get name(): string {

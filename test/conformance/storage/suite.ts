@@ -2,6 +2,7 @@ import type { PageStore } from '../../../src/storage/page-store.ts';
 import { commitCases } from './commits.ts';
 import { fencingCases } from './fencing.ts';
 import { fileCases } from './files.ts';
+import { followingCases } from './following.ts';
 import { stateCases } from './states.ts';
 
 /**
@@ -31,7 +32,13 @@ export interface RunnableCase {
   run(): Promise<void>;
 }
 
-export const storageCases: readonly StorageCase[] = [...fileCases, ...commitCases, ...stateCases, ...fencingCases];
+export const storageCases: readonly StorageCase[] = [
+  ...fileCases,
+  ...commitCases,
+  ...stateCases,
+  ...fencingCases,
+  ...followingCases,
+];
 
 /** The cases of the suite, bound to a backend. */
 export function pageStoreSuite(name: string, factory: StorageFactory): RunnableCase[] {
