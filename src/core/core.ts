@@ -4,6 +4,7 @@
  */
 
 import { Access } from '../accounts/access/access.ts';
+import { authenticationDatabase } from '../accounts/settings.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../base/shared/byte-budget.ts';
 import { CacheBudget } from '../base/shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../base/shared/clock.ts';
@@ -20,9 +21,11 @@ import { Uuids } from '../base/system/uuids.ts';
 import { DatabaseFeeds } from '../database/changes/feeds.ts';
 import type { Md5 } from '../database/documents/md5.ts';
 import type { Registry } from '../database/registry/contract.ts';
+import { followRegistry } from '../database/registry/followed-registry.ts';
 import { openRegistry } from '../database/registry/registry.ts';
 import { defaultSettings } from '../database/store/settings.ts';
 import { createHandle } from '../http/http-service.ts';
+import { answerAsReader } from '../http/middleware/reader.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
 import type { PageFiles } from '../http/server/administration/administration-service.ts';
 import type { ReplicatorHost, Standings } from '../replication/contract.ts';
@@ -81,6 +84,11 @@ export interface CoreOptions {
   readonly health?: Health | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
+  /**
+   * Sends a request to the process that owns the storage. If given, this service only reads the databases, beside that process, and sends it all
+   * requests that it can't answer itself (docs/internals.md#several-processes). The storage must support `follow`.
+   */
+  readonly forward?: Handle | undefined;
   /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
   readonly gzip?: Gzip | undefined;
 }
@@ -138,7 +146,11 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onDesigns: (database) => designs.notify(database),
     expectFunctions: () => options.deferred.expectFunctions?.(config),
   });
-  const registry: Registry = await openRegistry({ ...common, createGuard, counters, md5: options.md5 });
+  const { forward } = options;
+  const registry: Registry =
+    forward === undefined
+      ? await openRegistry({ ...common, createGuard, counters, md5: options.md5 })
+      : await followRegistry({ ...common, counters, alwaysFresh: () => [authenticationDatabase(config)] });
   const access = new Access(config, registry);
   const feeds = new DatabaseFeeds(registry);
   if (config !== given) await config.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));
@@ -161,7 +173,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, storage)),
   };
   const { accounts, views, design, find, administration } = parts;
-  const handle = createHandle(
+  const answer = createHandle(
     services,
     {
       ...{ accounts: accounts.get, views: views.get, design: design.get, find: find.get },
@@ -170,11 +182,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     () => running.isClosing,
     options.gateway,
   );
+  const handle: Handle = forward === undefined ? answer : answerAsReader(services, answer, forward);
   const running: RunningCore = new RunningCore({
     ...{ handle, config, replications, autoPurge, feeds, registry, parts, storage },
   });
 
-  // Work in the background.
+  // Work in the background, which is the owner's.
+  if (forward !== undefined) return running;
   designs.listen((database) => buildSoon(parts, database, common));
   hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();

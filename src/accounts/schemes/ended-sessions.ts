@@ -42,13 +42,22 @@ const FORGOTTEN_AT_ONCE = 2;
 export class EndedSessions {
   readonly #options: EndedSessionsOptions;
   /** By name: the user who ended a session last comes last. */
-  readonly #users = new Map<string, EndedOfUser>();
+  #users = new Map<string, EndedOfUser>();
   #untilForAll = 0;
+  /** The notes that were read: others take their place if another process has written some. */
+  #read: ReadonlyMap<string, string>;
 
   constructor(options: EndedSessionsOptions) {
     this.#options = options;
+    this.#read = options.notes.notes;
+    this.#load();
+  }
+
+  #load(): void {
+    const { notes } = this.#options.notes;
+    this.#read = notes;
     const kept: [string, EndedOfUser][] = [];
-    for (const [note, text] of options.notes.notes) {
+    for (const [note, text] of notes) {
       if (!note.startsWith(PREFIX)) continue;
       const name = note.slice(PREFIX.length);
       const ended = parseEnded(text);
@@ -60,6 +69,7 @@ export class EndedSessions {
   }
 
   has({ name, id, madeAt }: Session): boolean {
+    if (this.#options.notes.notes !== this.#read) this.#load();
     const ended = this.#users.get(name);
     return madeAt <= this.#until(ended) || ended?.ids.has(id) === true;
   }

@@ -56,6 +56,7 @@ export type ErrorCode =
   | 'storage_missing'
   | 'storage_failed'
   | 'storage_rolled_back'
+  | 'not_owner'
   // the service
   | 'shutting_down'
   | 'too_busy'

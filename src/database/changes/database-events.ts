@@ -11,14 +11,18 @@ import type { DatabaseEvent, DatabaseEventFeed, DatabaseWatch, WatchOutcome } fr
 export interface DatabaseEvents {
   /** Returns the function that stops the listening. */
   onEvent(listener: (event: DatabaseEvent) => void): () => void;
+  /** See `Registry.watch`. */
+  watch?(name: string): () => void;
 }
 
 /** All waiting watches, by database name: an event costs nothing to those that wait for another database. */
 export class DatabaseWatches {
   readonly #watches = new Map<string, Set<WaitingWatch>>();
+  readonly #events: DatabaseEvents;
   #hasEnded = false;
 
   constructor(events: DatabaseEvents) {
+    this.#events = events;
     events.onEvent(({ type, name }) => {
       const watches = [...(this.#watches.get(name) ?? [])];
       if (type === 'deleted') for (const watch of watches) watch.end('deleted');
@@ -29,8 +33,10 @@ export class DatabaseWatches {
   /** Begins a watch that notices all events from now on. */
   begin(name: string): DatabaseWatch {
     const watches = this.#watches.get(name) ?? new Set();
+    const stop = this.#events.watch?.(name);
     const watch: WaitingWatch = new WaitingWatch(() => {
-      watches.delete(watch);
+      if (!watches.delete(watch)) return;
+      stop?.();
       if (watches.size === 0 && this.#watches.get(name) === watches) this.#watches.delete(name);
     });
     watches.add(watch);

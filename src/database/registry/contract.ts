@@ -55,8 +55,19 @@ export interface Registry {
   /** Walks the list of databases itself, and reports damage. */
   verifyList(): Promise<VerifyReport>;
   onEvent(listener: (event: DatabaseEvent) => void): () => void;
+  /**
+   * Makes the list, its texts and the databases that decide who may do what contain all that was committed before this call: in the same turn if
+   * there is nothing new and the storage answers at once. Only if another process owns the databases: `use` and `acquire` then do the same for
+   * the database that they return, all that changes something fails with `not_owner`, and events come late.
+   */
+  refresh?(): MaybePromise<void>;
+  /** Has changes of the database noticed, within `FOLLOWED_EACH_MS`, even if no request reads it. Returns the function that ends it. Only with `refresh`. */
+  watch?(name: string): () => void;
   close(): Promise<void>;
 }
+
+/** How often databases are looked at that another process owns, while someone waits for their changes. */
+export const FOLLOWED_EACH_MS = 50;
 
 export interface Lease {
   readonly database: Database;

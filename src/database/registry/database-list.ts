@@ -9,39 +9,20 @@ import { createRevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { LocalWriteOptions, VerifyReport } from '../store/contract.ts';
 import { openDatabase } from '../store/open-database.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
+import {
+  type KeptText,
+  type Listed,
+  listId,
+  noteId,
+  type Removed,
+  readListContent,
+  SERVER_KEY,
+  SETTINGS_KEY,
+  type StoredEntry,
+} from './list-content.ts';
 
 /** The file that holds the list of databases: itself a database, with one local document for each. */
 export const REGISTRY_FILE = 'registry';
-
-const NAME_PREFIX = '_local/database/';
-const SERVER_KEY = '_local/server' as DocId;
-const NOTE_PREFIX = '_local/note/';
-const SETTINGS_KEY = '_local/settings' as DocId;
-
-/** What the list contains about one database. */
-interface Listed {
-  readonly file: string;
-  readonly rev: string;
-}
-
-/** The content of the document of one name. */
-interface StoredEntry {
-  /** Undefined for a name whose database was deleted. */
-  readonly file?: string | undefined;
-  /** Files of deleted databases of this name that may still exist and must be removed. */
-  readonly removed?: readonly string[] | undefined;
-}
-
-interface Removed {
-  readonly files: readonly string[];
-  readonly rev: string;
-}
-
-/** A kept text, and the revision of the document that holds it. */
-interface KeptText {
-  readonly text: string;
-  readonly rev: string;
-}
 
 interface DatabaseListOptions {
   /** Opens the list's file, or begins one. `onFailure` is called if the open database gives itself up. */
@@ -154,8 +135,9 @@ export class DatabaseList {
   async keepNote(name: string, text: string | undefined): Promise<void> {
     const former = this.#noteRevs.get(name);
     if (text === undefined && former === undefined) return;
-    const id = `${NOTE_PREFIX}${name}` as DocId;
-    const rev = await this.#write(id, former, text, { durability: text === undefined ? 'relaxed' : 'strict' });
+    const rev = await this.#write(noteId(name), former, text, {
+      durability: text === undefined ? 'relaxed' : 'strict',
+    });
     if (text === undefined) {
       this.#notes.delete(name);
       this.#noteRevs.delete(name);
@@ -212,39 +194,13 @@ export class DatabaseList {
   }
 
   async #load(database: StoredDatabase): Promise<void> {
-    const entries = new Map<string, Listed>();
-    const removed = new Map<string, Removed>();
-    let serverUuid: string | undefined;
-    let settings: KeptText | undefined;
-    const notes = new Map<string, string>();
-    const noteRevs = new Map<string, string>();
-    const snapshot = database.snapshot();
-    try {
-      for await (const locals of snapshot.locals({})) {
-        for (const { id, rev, body } of locals) {
-          if (id === SERVER_KEY) serverUuid = (JSON.parse(body) as { uuid: string }).uuid;
-          if (id === SETTINGS_KEY) settings = { text: body, rev };
-          if (id.startsWith(NOTE_PREFIX)) {
-            const name = id.slice(NOTE_PREFIX.length);
-            notes.set(name, body);
-            noteRevs.set(name, rev);
-          }
-          if (!id.startsWith(NAME_PREFIX)) continue;
-          const { file, removed: files = [] } = JSON.parse(body) as StoredEntry;
-          const name = id.slice(NAME_PREFIX.length);
-          if (file !== undefined) entries.set(name, { file, rev });
-          if (files.length > 0) removed.set(name, { files, rev });
-        }
-      }
-    } finally {
-      snapshot.release();
-    }
-    this.#serverUuid = serverUuid ?? (await this.#createUuid(database));
-    this.#entries = entries;
-    this.#removed = removed;
-    this.#settings = settings;
-    this.#notes = notes;
-    this.#noteRevs = noteRevs;
+    const content = await readListContent(database);
+    this.#serverUuid = content.serverUuid ?? (await this.#createUuid(database));
+    this.#entries = content.entries;
+    this.#removed = content.removed;
+    this.#settings = content.settings;
+    this.#notes = content.notes;
+    this.#noteRevs = content.noteRevs;
   }
 
   async #createUuid(database: StoredDatabase): Promise<string> {
@@ -252,10 +208,6 @@ export class DatabaseList {
     await database.writeLocal(SERVER_KEY, undefined, JSON.stringify({ uuid }), { durability: 'strict' });
     return uuid;
   }
-}
-
-function listId(name: string): DocId {
-  return `${NAME_PREFIX}${name}` as DocId;
 }
 
 interface ListOptions {

@@ -1,11 +1,20 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { AtMost } from '../../base/shared/at-most.ts';
 import type { Database } from '../store/contract.ts';
-import type { StoredDatabase } from '../store/stored-database.ts';
 import type { Lease } from './contract.ts';
 
-interface Handle {
-  readonly database: StoredDatabase;
+/** An open database, of an owner or of a follower. */
+interface OpenDatabase extends Database {
+  /** Ends it without storing anything more: its file is being removed. */
+  discard(): Promise<void>;
+}
+
+interface LeaseOf<D extends OpenDatabase> extends Lease {
+  readonly database: D;
+}
+
+interface Handle<D extends OpenDatabase> {
+  readonly database: D;
   users: number;
 }
 
@@ -18,18 +27,18 @@ const OPENED_AT_ONCE = 16;
  * Open databases, at most `maxOpen()` of them unless more are in use at the same time. Opening another one closes the idle
  * database that was used least recently.
  */
-export class HandleCache {
+export class HandleCache<D extends OpenDatabase> {
   readonly #maxOpen: () => number;
-  readonly #open: (name: string) => Promise<StoredDatabase>;
+  readonly #open: (name: string) => Promise<D>;
   /** In the order of their last use. */
-  readonly #handles = new Map<string, Handle>();
+  readonly #handles = new Map<string, Handle<D>>();
   readonly #opening = new Map<string, Promise<void>>();
   /** Databases that are being closed; their files can't be opened again before that ends. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #openings = new AtMost(OPENED_AT_ONCE);
   #isClosed = false;
 
-  constructor(maxOpen: () => number, open: (name: string) => Promise<StoredDatabase>) {
+  constructor(maxOpen: () => number, open: (name: string) => Promise<D>) {
     this.#maxOpen = maxOpen;
     this.#open = open;
   }
@@ -39,17 +48,17 @@ export class HandleCache {
   }
 
   /** Returns a database that is open already: for use in this turn, since nothing keeps it open. */
-  peek(name: string): Database | undefined {
+  peek(name: string): D | undefined {
     return this.#use(name)?.database;
   }
 
   /** Returns a lease of a database that is open already. */
-  leaseNow(name: string): Lease | undefined {
+  leaseNow(name: string): LeaseOf<D> | undefined {
     const handle = this.#use(name);
     return handle && this.#lease(name, handle);
   }
 
-  #use(name: string): Handle | undefined {
+  #use(name: string): Handle<D> | undefined {
     const handle = this.#handles.get(name);
     if (handle !== undefined && this.#handles.size > 1) {
       this.#handles.delete(name);
@@ -58,7 +67,7 @@ export class HandleCache {
     return handle;
   }
 
-  async lease(name: string): Promise<Lease> {
+  async lease(name: string): Promise<LeaseOf<D>> {
     for (;;) {
       const lease = this.leaseNow(name);
       if (lease !== undefined) return lease;
@@ -66,7 +75,7 @@ export class HandleCache {
     }
   }
 
-  #lease(name: string, handle: Handle): Lease {
+  #lease(name: string, handle: Handle<D>): LeaseOf<D> {
     handle.users++;
     let released = false;
     return {
@@ -112,14 +121,14 @@ export class HandleCache {
     throw new DatabaseError('storage_deleted', `The database ${name} was deleted while it was being opened.`);
   }
 
-  add(name: string, database: StoredDatabase): void {
-    const handle: Handle = { database, users: 0 };
+  add(name: string, database: D): void {
+    const handle: Handle<D> = { database, users: 0 };
     this.#handles.set(name, handle);
     this.#closeIdle(handle);
   }
 
   /** Closes unused databases if there are too many; not `added`, which is about to be used. */
-  #closeIdle(added: Handle): void {
+  #closeIdle(added: Handle<D>): void {
     let excess = this.#handles.size - this.#maxOpen();
     for (const [name, handle] of this.#handles) {
       if (excess <= 0) return;
@@ -153,7 +162,7 @@ export class HandleCache {
   }
 
   /** Takes a handle out of use and closes it. */
-  #retire(name: string, handle: Handle): void {
+  #retire(name: string, handle: Handle<D>): void {
     if (this.#handles.get(name) !== handle) return;
     this.#handles.delete(name);
     const done: Promise<void> = handle.database

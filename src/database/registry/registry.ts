@@ -16,10 +16,8 @@ import { checkDatabaseName, createFileName, databaseFileOf } from './database-na
 import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
 import { ListChanges } from './list-changes.ts';
+import { DEFAULT_MAX_OPEN } from './settings.ts';
 import { FileRemovals, findUnlisted, nameForUnknown } from './unlisted-files.ts';
-
-/** The default if there is no setting. */
-const DEFAULT_MAX_OPEN = 100;
 
 /** Opens the list of databases, or begins one, and resumes the removals that an earlier run left undone. */
 export async function openRegistry(options: RegistryOptions): Promise<Registry> {
@@ -32,7 +30,7 @@ export async function openRegistry(options: RegistryOptions): Promise<Registry> 
 class StoredRegistry implements Registry {
   readonly #options: RegistryOptions;
   readonly #hasher: RevisionHasher;
-  readonly #handles: HandleCache;
+  readonly #handles: HandleCache<StoredDatabase>;
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
   #openedList: DatabaseList | undefined;
   /** By the names that they will have. */

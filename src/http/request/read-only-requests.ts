@@ -6,6 +6,28 @@
 
 import type { PlainRequest } from '../../base/shared/message.ts';
 
+/**
+ * What a process that only reads the databases answers itself (docs/internals.md#several-processes), among the requests that only read; all else goes
+ * to the owner: what needs an index, what the owner alone knows, and whatever is not named here.
+ */
+const ANSWERED_BY_READERS: Readonly<Record<'server' | 'database', readonly string[]>> = {
+  server: ['', '_all_dbs', '_session', '_up', '_utils', '_uuids', 'favicon.ico'],
+  database: [
+    '_all_docs',
+    '_bulk_get',
+    '_changes',
+    '_design_docs',
+    '_local',
+    '_local_docs',
+    '_missing_revs',
+    '_revs_diff',
+    '_revs_limit',
+    '_security',
+  ],
+};
+/** Databases whose names look like names of resources. The owner shows what is in `_replicator`: it knows how its replications are. */
+const SYSTEM_DATABASES: readonly string[] = ['_users', '_global_changes'];
+
 const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
 /** Methods that read or write depending on the path. */
 const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
@@ -47,4 +69,18 @@ export function isReadOnlyRequest(
   const { server, database, design } = READ_ONLY_POSTS;
   if (below.length === 0) return server.includes(first);
   return below[0] === '_design' ? design.includes(`${below[2]}/*`) : database.includes(below.join('/'));
+}
+
+/** Whether a process that only reads the databases answers the request itself. `base`: as for `isReadOnlyRequest`. */
+export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url' | 'headers'>, base: string): boolean {
+  const { url } = request;
+  if (!isReadOnlyRequest(request, base) || !url.startsWith(base)) return false;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [first = '', second, third, fourth] = path.split('/').filter(Boolean);
+  const { server, database } = ANSWERED_BY_READERS;
+  if (first === '' || (first.startsWith('_') && !SYSTEM_DATABASES.includes(first))) return server.includes(first);
+  if (second === undefined) return false;
+  if (second === '_design' && third !== undefined) return fourth?.startsWith('_') !== true;
+  // Percent-encoded words count as unknown.
+  return database.includes(second) || !(second.startsWith('_') || second.startsWith('%5F') || second.startsWith('%5f'));
 }

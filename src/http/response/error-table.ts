@@ -70,6 +70,7 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   storage_missing: 500,
   storage_failed: 500,
   storage_rolled_back: 503,
+  not_owner: 503,
   shutting_down: 503,
   too_busy: 503,
   // RFC 6585, 4.

@@ -29,9 +29,18 @@ export class FreeList {
     this.#snapshots = snapshots;
   }
 
-  /** Adds pages that no state from `version` on refers to. The last of them are dropped first. */
-  add(version: number, pages: readonly PageNumber[]): void {
-    if (pages.length > 0) this.#freed.push({ version, pages: [...pages] });
+  /**
+   * Adds pages that no state from `version` on refers to. The last of them are dropped first.
+   *
+   * @param passed `PageFile.whenFollowersPass` of the moment from which on none of the file's heads leads to them: until then they are kept.
+   */
+  add(version: number, pages: readonly PageNumber[], passed?: Promise<void>): void {
+    if (pages.length === 0) return;
+    this.#freed.push({ version, pages: [...pages] });
+    if (passed === undefined) return;
+    const ticket = this.#snapshots.take(version - 1, Number.POSITIVE_INFINITY);
+    const release = (): void => ticket.release();
+    passed.then(release, release);
   }
 
   get hasDroppable(): boolean {

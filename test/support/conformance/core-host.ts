@@ -2,8 +2,8 @@ import { joinBytes } from '../../../src/base/shared/bytes.ts';
 import { type Clock, systemRandom } from '../../../src/base/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/base/shared/message.ts';
 import type { Config, Log } from '../../../src/base/system/contract.ts';
-import { createConfig } from '../../../src/core/config/config-store.ts';
-import { createCore } from '../../../src/core/core.ts';
+import { createConfig, SettingsStore } from '../../../src/core/config/config-store.ts';
+import { type CoreOptions, createCore } from '../../../src/core/core.ts';
 import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { createGateway } from '../../../src/http/middleware/gateway.ts';
 import {
@@ -29,6 +29,8 @@ interface CoreHostOptions {
   /** The threads in which such functions run in this environment. Default: this one. */
   readonly createWorkers?: (config: Config, log: Log) => SandboxWorkers | undefined;
   readonly settings?: Settings;
+  /** Whether requests go to a second core, which reads the same storage and forwards to the first one what it can't answer. */
+  readonly isReader?: boolean;
   /** The path below which the service is mounted; default the root. */
   readonly basePath?: string;
 }
@@ -126,17 +128,28 @@ export class CoreHost implements Host {
 
   async #start(): Promise<void> {
     const { loadWasm, createWorkers, settings = {} } = this.#options;
-    const workers = createWorkers?.(createConfig(settings), this.#log);
-    this.#core = await createCore({
-      storage: await this.#storage.open(),
-      clock: this.#clock,
-      random: systemRandom,
-      config: settings,
-      basePath: this.#basePath,
-      log: this.#log,
-      gateway: createGateway,
-      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm, workers })),
-    });
+    const core = async (more: Pick<CoreOptions, 'storage' | 'config' | 'forward'>) =>
+      createCore({
+        ...more,
+        clock: this.#clock,
+        random: systemRandom,
+        basePath: this.#basePath,
+        log: this.#log,
+        gateway: createGateway,
+        deferred: deferredAtHand(
+          createQuickJsSandbox({ loadWasm, workers: createWorkers?.(createConfig(settings), this.#log) }),
+        ),
+      });
+    const owner = await core({ storage: await this.#storage.open(), config: settings });
+    this.#core = owner;
+    if (this.#options.isReader !== true) return;
+    const config = owner.config instanceof SettingsStore ? owner.config : settings;
+    const reader = await core({ storage: await this.#storage.open(), config, forward: owner.handle });
+    const close = async (): Promise<void> => {
+      await reader.close();
+      await owner.close();
+    };
+    this.#core = { handle: reader.handle, close };
   }
 }
 

@@ -1,27 +1,17 @@
 import { type MaybePromise, withEnd } from '../../../base/shared/maybe-promise.ts';
-import type { PageFile } from '../../../storage/page-store.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { DocId } from '../../documents/contract.ts';
-import type { BodyReader } from '../bodies/body-reader.ts';
 import type { CurrentDocument, DatabaseInfo, DatabaseOrigin, LocalDocument, TimeMark } from '../contract.ts';
-import type { DetachedPages } from '../state/detached-pages.ts';
 import { decodeCurrent } from '../state/entry.ts';
 import { DISK_FORMAT_VERSION, type Head } from '../state/head.ts';
 import { decodeLineage, LINEAGE_KEY, MAX_LINEAGE, PURGE_NOTES_KEY } from '../state/locals.ts';
-import { heldBytes, type State } from '../state/state.ts';
+import { heldBytes } from '../state/state.ts';
 import { decodeMarks } from '../state/time-marks.ts';
 import { RecordDecoder } from './record-decoder.ts';
-import { StateSnapshot } from './snapshot.ts';
+import { type SnapshotSource, StateSnapshot } from './snapshot.ts';
 
 /** What a reader reads. The reader does not depend on who changes it, or where. */
-interface ReaderSource {
-  readonly file: PageFile;
-  readonly bodies: BodyReader;
-  readonly detached: DetachedPages;
-  /** Counts the documents whose body is read. */
-  readonly reads: { value: number };
-  /** Provides the current state on each access. */
-  readonly state: { readonly current: State };
+interface ReaderSource extends Omit<SnapshotSource, 'records'> {
   /** Provides the last stored head on each access. */
   readonly head: { readonly current: Head };
 }
@@ -29,13 +19,18 @@ interface ReaderSource {
 /** All reading of one database. Needs no writer: only a source of the current state. */
 export class DatabaseReader {
   readonly #name: string;
-  readonly #source: ReaderSource & { readonly records: RecordDecoder };
+  readonly #source: ReaderSource & SnapshotSource;
   readonly #snapshots: SnapshotRegister;
 
   constructor(name: string, source: ReaderSource, snapshots: SnapshotRegister) {
     this.#name = name;
     this.#source = { ...source, records: new RecordDecoder() };
     this.#snapshots = snapshots;
+  }
+
+  /** What snapshots are taken of, and the register in which they are noted. */
+  get moment(): NonNullable<ReturnType<NonNullable<SnapshotSource['successor']>>> {
+    return { source: this.#source, register: this.#snapshots };
   }
 
   get uuid(): string {

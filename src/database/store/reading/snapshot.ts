@@ -42,7 +42,7 @@ const BODIES_AHEAD = 100;
 const LONG_BODY_MS = 600_000;
 
 /** The source of snapshots. */
-interface SnapshotSource {
+export interface SnapshotSource {
   readonly bodies: BodyReader;
   readonly file: PageFile;
   readonly detached: DetachedPages;
@@ -51,6 +51,10 @@ interface SnapshotSource {
   readonly records: RecordDecoder;
   /** Provides the current state on each access. */
   readonly state: { readonly current: State };
+  /** Returns the source that has taken this one's place, and the register of its readers; undefined while none has. */
+  readonly successor?:
+    | (() => { readonly source: SnapshotSource; readonly register: SnapshotRegister } | undefined)
+    | undefined;
 }
 
 /**
@@ -58,8 +62,8 @@ interface SnapshotSource {
  * last row that they returned, so a reader that takes minutes gets every document that existed all the time, each once.
  */
 export class StateSnapshot implements Snapshot {
-  readonly #source: SnapshotSource;
-  readonly #register: SnapshotRegister;
+  #source: SnapshotSource;
+  #register: SnapshotRegister;
   #state: State;
   #ticket: SnapshotTicket;
   /** If true, body locations that were returned before may be invalid. */
@@ -95,6 +99,11 @@ export class StateSnapshot implements Snapshot {
   #renew(): void {
     this.#wasRenewed = true;
     this.#ticket.release();
+    const successor = this.#source.successor?.();
+    if (successor !== undefined) {
+      this.#source = successor.source;
+      this.#register = successor.register;
+    }
     this.#state = this.#source.state.current;
     this.#ticket = this.#register.take(this.#state.version);
   }

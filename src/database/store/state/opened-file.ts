@@ -26,18 +26,21 @@ interface OpenFileOptions {
   readonly file: PageFile;
   readonly head: Head;
   /** Shared with other files, or the number of bytes that this one has for itself. */
-  readonly cache: CacheBudget | number;
+  readonly cache: CacheBudget | number | PageCache;
+  /** Numbers new pages; by default those of the file's epoch. */
+  readonly allocator?: PageAllocator | undefined;
   readonly supports: Pick<PageStoreSupport, 'leafBytes' | 'crc32'>;
 }
 
 /** Opens the file as its head describes it. The journal is not replayed yet, and no setting is loaded. */
-export function openFile({ file: unchecked, head, cache: budget, supports }: OpenFileOptions): OpenedFile {
+export function openFile(options: OpenFileOptions): OpenedFile {
+  const { file: unchecked, head, cache: given, supports } = options;
   const { leafBytes, crc32 } = supports;
   const { opening } = unchecked;
-  const allocator = new PageAllocator(opening.epoch, head.pageMark);
+  const allocator = options.allocator ?? new PageAllocator(opening.epoch, head.pageMark);
   const upgraded = { ...head, format: DISK_FORMAT_VERSION, checkedFrom: Math.min(head.checkedFrom, allocator.next) };
   const file = new CheckedFile(unchecked, { crc32, checkedFrom: upgraded.checkedFrom });
-  const cache = new PageCache(budget);
+  const cache = given instanceof PageCache ? given : new PageCache(given);
   const { bodyPageBytes, maxPageBytes } = head;
   const bodies = new BodyStore({ file, cache, allocator, crc32, pageBytes: bodyPageBytes, maxPageBytes });
   const current = openState(head, { file, cache, leafBytes });

@@ -22,11 +22,15 @@ const REPLAY_GROUP = 50_000;
 /** Revisions between two checks of the clock. */
 const REVISIONS_PER_STEP = 256;
 
-/** What the last owner left, besides the trees that its head leads to. */
-interface Remains {
+/** Journal records, checked and decoded. */
+interface JournalTail {
   /** What the journal holds that the trees don't. */
   readonly entries: readonly JournalEntry[];
   readonly journalBytes: number;
+}
+
+/** What the last owner left, besides the trees that its head leads to. */
+interface Remains extends JournalTail {
   /** Pages to be dropped: those that the head lists as free or as not stored yet, … */
   readonly free: readonly PageNumber[];
   /** … and those of an interrupted write: above the head's mark, and named by no journal record. */
@@ -45,9 +49,7 @@ export async function readJournalTail(
   },
 ): Promise<Remains> {
   const stored = file.opening.journal.filter((record) => record.number >= head.journalFrom);
-  const records = await runCooperatively(checkedRecords(stored, crc32, onDamage));
-  const entries = await runCooperatively(decodeEntries(records));
-  const journalBytes = records.reduce((sum, { text }) => sum + text.length, 0);
+  const { entries, journalBytes } = await decodeRecords(stored, crc32, onDamage);
   const named = new Set(entries.flatMap((entry) => entry.pages));
   // If the head lists an upload as free, a later commit may have adopted it.
   const free = (await readFreePages(file, head)).filter((page) => !named.has(page));
@@ -56,6 +58,17 @@ export async function readJournalTail(
     for (const page of numbers) if (!named.has(page)) leaked.push(page);
   }
   return { entries, journalBytes, free, leaked };
+}
+
+/** Checks and decodes records as they are stored. `onDamage` may throw; if it returns, the damaged one is left out with those after it. */
+export async function decodeRecords(
+  stored: readonly JournalRecord[],
+  crc32: Crc32,
+  onDamage: OnDamagedRecord,
+): Promise<JournalTail> {
+  const records = await runCooperatively(checkedRecords(stored, crc32, onDamage));
+  const entries = await runCooperatively(decodeEntries(records));
+  return { entries, journalBytes: records.reduce((sum, { text }) => sum + text.length, 0) };
 }
 
 function* decodeEntries(records: readonly JournalRecord[]): CooperativeTask<JournalEntry[]> {
@@ -100,7 +113,8 @@ async function readFreePages(file: PageFile, head: Head): Promise<PageNumber[]> 
  * Applies the journal's records to the state, in groups. Bodies that the records contain go to pages of this
  * owner, bodies that had pages of their own stay where they are.
  */
-export async function replayJournal(opened: OpenedFile, { entries, journalBytes, leaked }: Remains): Promise<void> {
+export async function replayJournal(opened: OpenedFile, remains: JournalTail & Partial<Remains>): Promise<void> {
+  const { entries, journalBytes, leaked = [] } = remains;
   // Before the first body gets a new page.
   for (const { pages } of entries) for (const page of pages) opened.allocator.skip(page);
   for (const page of leaked) opened.allocator.skip(page);

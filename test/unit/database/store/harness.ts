@@ -1,4 +1,4 @@
-import { assert } from '../../../../src/base/shared/assert.ts';
+import { assert, must } from '../../../../src/base/shared/assert.ts';
 import type { Clock } from '../../../../src/base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../../../src/base/shared/maybe-promise.ts';
 import { ActiveTasks } from '../../../../src/base/system/active-tasks.ts';
@@ -11,12 +11,14 @@ import {
 } from '../../../../src/database/documents/revisions/revision-hash.ts';
 import { parseRevId, toRevId } from '../../../../src/database/documents/revisions/revisions.ts';
 import type { Database, WriteGuard } from '../../../../src/database/store/contract.ts';
+import { type FollowedDatabase, followDatabase } from '../../../../src/database/store/following/followed-database.ts';
 import { describeLoss, openDatabase } from '../../../../src/database/store/open-database.ts';
 import type { DatabaseSettings } from '../../../../src/database/store/settings.ts';
 import type { StoredDatabase } from '../../../../src/database/store/stored-database.ts';
 import { createMemoryPageStore, MemoryMedium } from '../../../../src/storage/memory-page-store.ts';
 import type {
   Commit,
+  FollowedFile,
   JournalRecord,
   Opening,
   PageFile,
@@ -73,6 +75,11 @@ export class HookedStore implements PageStore {
   async open(file: string, mode: 'create' | 'open'): Promise<PageFile> {
     await this.#hooks.beforeOpen?.(file, mode);
     return new HookedFile(await this.#inner.open(file, mode), this.#hooks, this.supports.maxPageBytes);
+  }
+
+  async follow(file: string): Promise<FollowedFile> {
+    if (this.#inner.follow === undefined) throw new Error('this store follows no files');
+    return this.#inner.follow(file);
   }
 
   async destroy(file: string): Promise<void> {
@@ -134,6 +141,10 @@ class HookedFile implements PageFile {
 
   pageNumbers(from: PageNumber): AsyncIterable<readonly PageNumber[]> {
     return this.#inner.pageNumbers(from);
+  }
+
+  whenFollowersPass(): Promise<void> | undefined {
+    return this.#inner.whenFollowersPass?.();
   }
 
   isCurrent(): Promise<boolean> {
@@ -222,6 +233,14 @@ export class Bench {
       onDamagedRecord:
         this.repairs && ((file, number, behind) => this.repairs?.push(describeLoss(number, `in ${file}`, behind))),
     });
+  }
+
+  /** Follows the file, as another process does. */
+  async follow(settings: { readonly snapshotMaxAgeMs?: number } = {}): Promise<FollowedDatabase> {
+    const store = this.store();
+    const file = await must(store.follow?.(FILE));
+    const { clock, log } = this;
+    return followDatabase({ name: 'db', file, supports: store.supports, clock, log, cache: 2 ** 20, ...settings });
   }
 
   store(): PageStore {

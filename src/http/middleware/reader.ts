@@ -1,0 +1,54 @@
+/** The requests of a process that reads databases which another one owns: it answers what it can, and sends that one the rest. */
+import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
+import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import { isStream } from '../request/bodies.ts';
+import type { Services } from '../request/context.ts';
+import { isAnsweredByReaders } from '../request/read-only-requests.ts';
+import { followVirtualHosts } from './gateway.ts';
+
+/** Failures after which the owner answers instead: only it can do this, or a page that was read was replaced meanwhile. */
+const OWNER_MAY_ANSWER: ReadonlySet<string> = new Set(['not_owner', 'storage_fenced', 'storage_closed']);
+
+/**
+ * Answers what only reads, with every change that was acknowledged before the request came (`Registry.refresh`), and forwards everything else. What
+ * turns out to need the owner goes to it, too, unless the request's body was a stream, which is read only once.
+ */
+export function answerAsReader(
+  { registry, basePath, config }: Pick<Services, 'registry' | 'basePath' | 'config'>,
+  answer: Handle,
+  forward: Handle,
+): Handle {
+  const virtualHosts = followVirtualHosts(config);
+  const isOwn = (request: PlainRequest): boolean => {
+    if (!isAnsweredByReaders(request, `${basePath}/`)) return false;
+    const { host } = request.headers;
+    const hosts = virtualHosts();
+    return hosts.isEmpty || host === undefined || hosts.rewrite(host, request.url) === undefined;
+  };
+  const answered = (request: PlainRequest): MaybePromise<PlainResponse> =>
+    whenReady(answer(request), (response) => {
+      const needsOwner = response.errorCode !== undefined && OWNER_MAY_ANSWER.has(response.errorCode);
+      if (!needsOwner || isStream(request.body)) return response;
+      return whenReady(cancelBody(response), () => forward(request));
+    });
+  return (request) => {
+    if (!isOwn(request)) return forward(request);
+    let isFresh = false;
+    return orElse(
+      () =>
+        whenReady(registry.refresh?.(), () => {
+          isFresh = true;
+          return answered(request);
+        }),
+      (failure) => {
+        if (isFresh) throw failure;
+        return forward(request);
+      },
+    );
+  };
+}
+
+function cancelBody({ body, held }: PlainResponse): MaybePromise<void> {
+  held?.release();
+  return isStream(body) ? body.cancel() : undefined;
+}
