@@ -21,11 +21,9 @@ import { Uuids } from '../base/system/uuids.ts';
 import { DatabaseFeeds } from '../database/changes/feeds.ts';
 import type { Md5 } from '../database/documents/md5.ts';
 import type { Registry } from '../database/registry/contract.ts';
-import { followRegistry } from '../database/registry/followed-registry.ts';
 import { openRegistry } from '../database/registry/registry.ts';
 import { defaultSettings } from '../database/store/settings.ts';
 import { createHandle } from '../http/http-service.ts';
-import { answerAsReader } from '../http/middleware/reader.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
 import type { PageFiles } from '../http/server/administration/administration-service.ts';
 import type { ReplicatorHost, Standings } from '../replication/contract.ts';
@@ -37,6 +35,7 @@ import type { LoadDeferredCode } from './deferred/contract.ts';
 import { buildSoon, deferParts, hashAdmins, type Parts } from './deferred/parts.ts';
 import { Replications } from './deferred/replications.ts';
 import { createWriteGuards } from './deferred/write-guards.ts';
+import type { readerCode } from './reader.ts';
 
 const defaultBytesInFlight = 268_435_456;
 
@@ -82,15 +81,24 @@ export interface CoreOptions {
   readonly beginnings?: Beginnings | undefined;
   /** What `_up` says in addition. */
   readonly health?: Health | undefined;
+  /** What is counted; for hosts in which several services count together. Default: counters of its own. */
+  readonly counters?: Counters | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /**
-   * Sends a request to the process that owns the storage. If given, this service only reads the databases, beside that process, and sends it all
-   * requests that it can't answer itself (docs/internals.md#several-processes). The storage must support `follow`.
+   * If given, another process owns the storage, which must support `follow`: this service only reads the databases beside it, and sends it all
+   * requests that it can't answer itself (docs/internals.md#several-processes).
    */
-  readonly forward?: Handle | undefined;
+  readonly reader?: ReaderOptions | undefined;
   /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
   readonly gzip?: Gzip | undefined;
+}
+
+export interface ReaderOptions {
+  /** Sends a request to the owner. */
+  readonly forward: Handle;
+  /** The code of readers (`core/reader.ts`): other hosts don't load it. */
+  readonly code: typeof readerCode;
 }
 
 /** Returns members of the response of `_up`. */
@@ -109,6 +117,8 @@ export interface Core {
   /** Retries failed replications at once, and makes those over the network open new connections. */
   networkIsBack(): void;
   readonly replications: Pick<Replications, 'activity' | 'resume'>;
+  /** The number of changes feeds that wait. */
+  readonly waitingFeeds: number;
   /** From now on new requests get a 503 `shutting_down`; those under way continue. */
   beginShutdown(): void;
   /** Refuses new requests, writes what is not stored yet, and closes the storage. Call it once. */
@@ -132,7 +142,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     cache: pageCache(config),
     tasks: new ActiveTasks(clock),
   };
-  const counters = new Counters();
+  const { counters = new Counters() } = options;
 
   // The parts that are loaded later, and the databases: each needs the other.
   const parts = deferParts({
@@ -146,11 +156,15 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onDesigns: (database) => designs.notify(database),
     expectFunctions: () => options.deferred.expectFunctions?.(config),
   });
-  const { forward } = options;
+  const { reader } = options;
   const registry: Registry =
-    forward === undefined
+    reader === undefined
       ? await openRegistry({ ...common, createGuard, counters, md5: options.md5 })
-      : await followRegistry({ ...common, counters, alwaysFresh: () => [authenticationDatabase(config)] });
+      : await reader.code.followRegistry({
+          ...{ ...common, counters, alwaysFresh: () => [authenticationDatabase(config)] },
+          onSecurity: (name) => access.securityChanged(name),
+          onNotes: () => access.sessionsChanged(),
+        });
   const access = new Access(config, registry);
   const feeds = new DatabaseFeeds(registry);
   if (config !== given) await config.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));
@@ -170,7 +184,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
-    statistics: new Statistics(clock, config, counters, gaugesOf(registry, feeds, storage)),
+    statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),
   };
   const { accounts, views, design, find, administration } = parts;
   const answer = createHandle(
@@ -182,13 +196,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     () => running.isClosing,
     options.gateway,
   );
-  const handle: Handle = forward === undefined ? answer : answerAsReader(services, answer, forward);
+  const handle: Handle = reader?.code.answerAsReader(services, answer, reader.forward) ?? answer;
   const running: RunningCore = new RunningCore({
     ...{ handle, config, replications, autoPurge, feeds, registry, parts, storage },
   });
 
   // Work in the background, which is the owner's.
-  if (forward !== undefined) return running;
+  if (reader !== undefined) return running;
   designs.listen((database) => buildSoon(parts, database, common));
   hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();
@@ -223,6 +237,10 @@ class RunningCore implements Core {
     this.replications = services.replications;
   }
 
+  get waitingFeeds(): number {
+    return this.#services.feeds.waiting;
+  }
+
   networkIsBack(): void {
     this.replications.wake();
   }
@@ -253,11 +271,18 @@ function logOf({ log = silentLog, logTail, clock }: CoreOptions, config: ConfigS
   return { log: bufferedLog(log, buffer, clock, config), logTail: buffer };
 }
 
-function gaugesOf(registry: Registry, feeds: DatabaseFeeds, storage: PageStore): Gauges {
+interface GaugeSources {
+  readonly registry: Registry;
+  readonly feeds: DatabaseFeeds;
+  readonly storage: PageStore;
+  readonly counters: Counters;
+}
+
+function gaugesOf({ registry, feeds, storage, counters }: GaugeSources): Gauges {
   return {
     openDatabases: () => registry.openCount,
     openFiles: () => storage.openFiles ?? 0,
-    clientsOfChanges: () => feeds.waiting,
+    clientsOfChanges: () => feeds.waiting + counters.waitingAtReaders(),
   };
 }
 

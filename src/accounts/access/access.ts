@@ -166,6 +166,12 @@ export class Access {
     this.#changes.notify(database);
   }
 
+  /** Notifies listeners that sessions may have been ended, of whomever: by another process. */
+  sessionsChanged(): void {
+    this.#rightsVersion += 1;
+    this.#changes.notify(null);
+  }
+
   /** Notifies listeners that a user of that name has ended a session. */
   sessionEnded(name: string): void {
     this.#rightsVersion += 1;

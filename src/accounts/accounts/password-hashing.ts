@@ -101,6 +101,8 @@ export class HashUpgrade {
       await (account.kind === 'admin' ? this.#ofAdmin(account, password) : this.#ofUser(account, password));
       return await this.#options.accounts.find(account.name);
     } catch (error) {
+      // The request goes to the process that can.
+      if (isDatabaseError(error, 'not_owner')) throw error;
       this.#options.log.error(
         'The hash of a password could not be replaced by one of the current scheme; a later log-in of this user tries again.',
         error,

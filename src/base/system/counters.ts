@@ -23,6 +23,8 @@ export class Counters {
   readonly answerMs: Counter = { value: 0 };
   readonly methods: ReadonlyMap<string, Counter> = new Map(METHODS.map((method) => [method, { value: 0 }]));
   readonly statuses: ReadonlyMap<number, Counter> = new Map(STATUSES.map((status) => [status, { value: 0 }]));
+  /** The feeds that wait at other processes, whose requests are counted here, too. */
+  waitingAtReaders: () => number = () => 0;
 }
 
 /** Values that are read from elsewhere. */

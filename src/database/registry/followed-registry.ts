@@ -6,8 +6,9 @@ import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-p
 import { TimeSlice } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { FollowedFile, PageStore } from '../../storage/page-store.ts';
+import { readOnlyError } from '../../storage/paging/page-errors.ts';
 import type { Database } from '../store/contract.ts';
-import { type FollowedDatabase, followDatabase, notOwner } from '../store/following/followed-database.ts';
+import { type FollowedDatabase, followDatabase } from '../store/following/followed-database.ts';
 import { defaultSettings } from '../store/settings.ts';
 import { type DatabaseEvent, FOLLOWED_EACH_MS, type Lease, type Registry, type RegistryOptions } from './contract.ts';
 import { REGISTRY_FILE } from './database-list.ts';
@@ -19,6 +20,10 @@ export interface FollowedRegistryOptions
   extends Pick<RegistryOptions, 'store' | 'clock' | 'config' | 'log' | 'cache' | 'counters'> {
   /** The databases that every `refresh` looks at, too, because others than their readers depend on them. */
   readonly alwaysFresh: () => readonly string[];
+  /** Called when a database is found to have another security object. */
+  readonly onSecurity: (name: string) => void;
+  /** Called when other texts are found with the list. */
+  readonly onNotes: () => void;
 }
 
 /** Opens the databases of a storage that another process owns, for reading. Fails with `storage_missing` if no one has begun a list in it. */
@@ -107,10 +112,12 @@ class FollowedRegistry implements Registry {
   async #readList(): Promise<void> {
     const { moment } = this.#list;
     const content = await readListContent(this.#list);
-    const before = this.#readContent?.entries;
+    const before = this.#readContent;
     this.#readContent = content;
     this.#readAt = moment;
-    if (before !== undefined) await this.#notice(before, content.entries);
+    if (before === undefined) return;
+    if (!isSame(before.notes, content.notes)) this.#options.onNotes();
+    await this.#notice(before.entries, content.entries);
   }
 
   async #notice(before: ListContent['entries'], after: ListContent['entries']): Promise<void> {
@@ -152,7 +159,10 @@ class FollowedRegistry implements Registry {
   async #open(name: string): Promise<FollowedDatabase> {
     const listed = this.#content.entries.get(name);
     if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
-    const database = await this.#follow(name, listed.file);
+    const database = await this.#follow(name, listed.file).catch((error: unknown) => {
+      // It was deleted a moment ago, or it is damaged: the owner knows.
+      throw isDatabaseError(error, 'storage_missing') ? readOnlyError(name) : error;
+    });
     database.onChange(() => {
       if (this.has(name)) this.#emit({ type: 'updated', name });
     });
@@ -162,7 +172,9 @@ class FollowedRegistry implements Registry {
   async #follow(name: string, fileName: string): Promise<FollowedDatabase> {
     const { store, clock, log, counters } = this.#options;
     const file = await followFile(store, fileName);
-    return followDatabase({ name, file, supports: store.supports, clock, log, cache: this.#cache, counters });
+    const onSecurity = () => this.#options.onSecurity(name);
+    const shared = { clock, log, cache: this.#cache, counters, supports: store.supports };
+    return followDatabase({ ...shared, name, file, onSecurity });
   }
 
   get serverUuid(): string {
@@ -346,8 +358,12 @@ class FollowedRegistry implements Registry {
   }
 }
 
+function isSame(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean {
+  return one.size === other.size && [...one].every(([key, value]) => other.get(key) === value);
+}
+
 async function refuse(): Promise<never> {
-  throw notOwner('the list of databases');
+  throw readOnlyError('the list of databases');
 }
 
 async function followFile(store: PageStore, file: string): Promise<FollowedFile> {

@@ -1,6 +1,7 @@
 /** The requests of a process that reads databases which another one owns: it answers what it can, and sends that one the rest. */
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
 import { isAnsweredByReaders } from '../request/read-only-requests.ts';
@@ -20,7 +21,7 @@ export function answerAsReader(
 ): Handle {
   const virtualHosts = followVirtualHosts(config);
   const isOwn = (request: PlainRequest): boolean => {
-    if (!isAnsweredByReaders(request, `${basePath}/`)) return false;
+    if (!isAnsweredByReaders(request, `${originOf(request.url) ?? ''}${basePath}/`)) return false;
     const { host } = request.headers;
     const hosts = virtualHosts();
     return hosts.isEmpty || host === undefined || hosts.rewrite(host, request.url) === undefined;

@@ -10,6 +10,14 @@ export async function missingPageError(file: PageFile, page: PageNumber): Promis
   return new DatabaseError('storage_fenced', `${file.name} was taken over by another owner. Send the request again.`);
 }
 
+/** Makes the error of whatever would change a file that another process owns. */
+export function readOnlyError(file: string): DatabaseError {
+  return new DatabaseError(
+    'not_owner',
+    `Another process owns ${file}, and only that one can do this. Send the request again.`,
+  );
+}
+
 /** Makes the error for a page whose checksum is wrong. */
 export function damagedPageError(file: string, page: PageNumber): DatabaseError {
   return storageDamage(`Page ${page} of ${file} is damaged: its checksum is wrong.`);

@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { FollowedFile, FollowedState, Opening, PageFile, PageNumber } from '../page-store.ts';
-import { storageFenced } from '../storage-errors.ts';
 import { LAST_EPOCH } from './page-allocator.ts';
+import { readOnlyError } from './page-errors.ts';
 
 /** A file that another one owns, at one of its states: for code that reads through a `PageFile`. All that would write is refused. */
 export class ReadOnlyFile implements PageFile {
@@ -31,12 +31,12 @@ export class ReadOnlyFile implements PageFile {
   }
 
   async commit(): Promise<never> {
-    throw storageFenced(this.name);
+    throw readOnlyError(this.name);
   }
 
   // biome-ignore lint/correctness/useYield: a follower looks for no pages that the trees don't name
   async *pageNumbers(): AsyncIterable<readonly PageNumber[]> {
-    throw storageFenced(this.name);
+    throw readOnlyError(this.name);
   }
 
   /** Whether the owner has written no other head since: pages of an older one may be missing. */

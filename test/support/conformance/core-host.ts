@@ -2,9 +2,12 @@ import { joinBytes } from '../../../src/base/shared/bytes.ts';
 import { type Clock, systemRandom } from '../../../src/base/shared/clock.ts';
 import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../src/base/shared/message.ts';
 import type { Config, Log } from '../../../src/base/system/contract.ts';
+import { Counters } from '../../../src/base/system/counters.ts';
+import { bufferedLog, LogBuffer } from '../../../src/base/system/log-buffer.ts';
 import { createConfig, SettingsStore } from '../../../src/core/config/config-store.ts';
-import { type CoreOptions, createCore } from '../../../src/core/core.ts';
+import { type Core, type CoreOptions, createCore } from '../../../src/core/core.ts';
 import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
+import { readerCode } from '../../../src/core/reader.ts';
 import { createGateway } from '../../../src/http/middleware/gateway.ts';
 import {
   createQuickJsSandbox,
@@ -127,29 +130,41 @@ export class CoreHost implements Host {
   }
 
   async #start(): Promise<void> {
-    const { loadWasm, createWorkers, settings = {} } = this.#options;
-    const core = async (more: Pick<CoreOptions, 'storage' | 'config' | 'forward'>) =>
-      createCore({
-        ...more,
-        clock: this.#clock,
-        random: systemRandom,
-        basePath: this.#basePath,
-        log: this.#log,
-        gateway: createGateway,
-        deferred: deferredAtHand(
-          createQuickJsSandbox({ loadWasm, workers: createWorkers?.(createConfig(settings), this.#log) }),
-        ),
-      });
-    const owner = await core({ storage: await this.#storage.open(), config: settings });
-    this.#core = owner;
-    if (this.#options.isReader !== true) return;
+    const { settings = {}, isReader = false } = this.#options;
+    if (!isReader) {
+      this.#core = await this.#open({ config: settings, log: this.#log });
+      return;
+    }
+    // What a host with several processes brings together.
+    const present: { config?: Config } = {};
+    const followed: Config = { get: (section, key) => present.config?.get(section, key) };
+    const logTail = new LogBuffer();
+    const log = bufferedLog(this.#log, logTail, this.#clock, followed);
+    const shared = { log, logTail, counters: new Counters() };
+    const owner = await this.#open({ ...shared, config: settings });
+    present.config = owner.config;
     const config = owner.config instanceof SettingsStore ? owner.config : settings;
-    const reader = await core({ storage: await this.#storage.open(), config, forward: owner.handle });
+    const reader = await this.#open({ ...shared, config, reader: { forward: owner.handle, code: readerCode } });
+    shared.counters.waitingAtReaders = () => reader.waitingFeeds;
     const close = async (): Promise<void> => {
       await reader.close();
       await owner.close();
     };
     this.#core = { handle: reader.handle, close };
+  }
+
+  async #open(options: Pick<CoreOptions, 'config' | 'log' | 'logTail' | 'counters' | 'reader'>): Promise<Core> {
+    const { loadWasm, createWorkers, settings = {} } = this.#options;
+    const workers = createWorkers?.(createConfig(settings), this.#log);
+    return createCore({
+      ...options,
+      storage: await this.#storage.open(),
+      clock: this.#clock,
+      random: systemRandom,
+      basePath: this.#basePath,
+      gateway: createGateway,
+      deferred: deferredAtHand(createQuickJsSandbox({ loadWasm, workers })),
+    });
   }
 }
 

@@ -7,6 +7,7 @@ import type { Log } from '../../../base/system/contract.ts';
 import type { FollowedFile, FollowedPoint, FollowedState, PageStoreSupport } from '../../../storage/page-store.ts';
 import { PageAllocator } from '../../../storage/paging/page-allocator.ts';
 import { PageCache } from '../../../storage/paging/page-cache.ts';
+import { readOnlyError } from '../../../storage/paging/page-errors.ts';
 import { FOLLOWER_EPOCH } from '../../../storage/paging/read-only-file.ts';
 import type { DocId } from '../../documents/contract.ts';
 import type {
@@ -37,6 +38,8 @@ export interface FollowOptions {
   readonly counters?: DatabaseCounters | undefined;
   /** Milliseconds after which a reader's hold on old pages ends. Default: as for owners. */
   readonly snapshotMaxAgeMs?: number | undefined;
+  /** Called when a refresh has found another security object. */
+  readonly onSecurity?: (() => void) | undefined;
 }
 
 /** Follows a database that another one owns. Fails as `FollowedFile.poll` does, and if what is stored is damaged. */
@@ -63,6 +66,7 @@ export class FollowedDatabase implements Database {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #listeners = new Set<(updateSeq: number) => void>();
+  readonly #onSecurity: () => void;
   #present: Generation | undefined;
   /** Former generations that snapshots still read. */
   readonly #retired = new Set<Generation>();
@@ -74,7 +78,9 @@ export class FollowedDatabase implements Database {
   #next: Promise<void> | undefined;
   #isClosed = false;
 
-  constructor({ name, file, supports, clock, log, cache, counters, snapshotMaxAgeMs }: FollowOptions) {
+  constructor(options: FollowOptions) {
+    const { name, file, supports, clock, log, cache, counters, snapshotMaxAgeMs } = options;
+    this.#onSecurity = options.onSecurity ?? (() => undefined);
     this.name = name;
     this.#file = file;
     this.#clock = clock;
@@ -124,7 +130,7 @@ export class FollowedDatabase implements Database {
   async #applied(polled: MaybePromise<FollowedState | undefined>): Promise<void> {
     const state = await polled;
     if (state === undefined) return;
-    const before = this.#present?.reader.updateSeq;
+    const before = this.#present && { updateSeq: this.updateSeq, security: this.security };
     try {
       this.#mustBeOpen();
       await this.#apply(state);
@@ -135,7 +141,10 @@ export class FollowedDatabase implements Database {
       throw error;
     }
     this.#point = state.point;
-    if (before !== undefined && before !== this.updateSeq) this.#notify();
+    if (before === undefined) return;
+    // First, so that no one gets a change whose right to it has ended.
+    if (before.security !== this.security) this.#onSecurity();
+    if (before.updateSeq !== this.updateSeq) this.#notify();
   }
 
   async #apply(state: FollowedState): Promise<void> {
@@ -324,7 +333,7 @@ export class FollowedDatabase implements Database {
 
   async #refuse(): Promise<never> {
     this.#mustBeOpen();
-    throw notOwner(this.name);
+    throw readOnlyError(this.name);
   }
 
   onChange(listener: (updateSeq: number) => void): () => void {
@@ -362,14 +371,6 @@ export class FollowedDatabase implements Database {
     if (this.#isClosed)
       throw new DatabaseError('storage_closed', `The database ${this.name} is closed. Open it again.`);
   }
-}
-
-/** Only the owner of a database writes to it. */
-export function notOwner(name: string): DatabaseError {
-  return new DatabaseError(
-    'not_owner',
-    `Another process owns ${name}, and only that one can do this. Send the request again.`,
-  );
 }
 
 function notBegun(name: string): DatabaseError {
