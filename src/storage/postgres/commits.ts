@@ -35,6 +35,13 @@ interface FileState {
   readonly last: number;
 }
 
+/** What a commit has returned. */
+interface Sent {
+  /** The size of all pages afterwards. */
+  readonly pageBytes: number;
+  readonly isFollowed: boolean | undefined;
+}
+
 /** A commit that is being made. */
 interface Attempt {
   commit: Commit;
@@ -61,6 +68,7 @@ export class Commits {
   #durableRecord: number | undefined;
   /** The server that is known to have all commits. */
   #server: string;
+  #isFollowed: boolean | undefined;
 
   constructor(options: CommitsOptions) {
     this.#options = options;
@@ -74,6 +82,11 @@ export class Commits {
   /** Sum of the sizes of all pages. */
   get pageBytes(): number {
     return this.#pageBytes;
+  }
+
+  /** Whether there were followers of the storage at the beginning of the last commit; undefined if it did not ask. */
+  get isFollowed(): boolean | undefined {
+    return this.#isFollowed;
   }
 
   /**
@@ -125,8 +138,8 @@ export class Commits {
       this.#server = connection.server;
     }
     try {
-      const pageBytes = await this.#send(connection, attempt.commit);
-      if (pageBytes !== undefined) return this.#note(attempt.commit, pageBytes);
+      const sent = await this.#send(connection, attempt.commit);
+      if (sent !== undefined) return this.#note(attempt.commit, sent);
     } catch (error) {
       if (failureOf(error) === 'lost') attempt.mayBeDone = true;
       // The number is taken by an attempt before this one.
@@ -140,20 +153,20 @@ export class Commits {
 
   /** The commit is in the database, but the server may not have waited for a standby before the connection broke. */
   async #wasDone(connection: Connection, attempt: Attempt, { pageBytes }: FileState): Promise<void> {
-    this.#note(attempt.commit, pageBytes);
+    this.#note(attempt.commit, { pageBytes, isFollowed: undefined });
     if (attempt.commit.durability === 'relaxed' || attempt.isFlush) return;
     Object.assign(attempt, { commit: FLUSH, mayBeDone: false, isFlush: true });
     return this.#try(connection, attempt);
   }
 
-  /** Returns the size of all pages afterwards; undefined if the file's row is not as this owner left it. */
-  async #send(connection: Connection, commit: Commit): Promise<number | undefined> {
+  /** Returns undefined if the file's row is not as this owner left it. */
+  async #send(connection: Connection, commit: Commit): Promise<Sent | undefined> {
     const { statements, id, epoch, owner } = this.#options;
     if (isAppend(commit)) {
       const { number, text } = commit.journal;
       const values = [id, epoch, number, Buffer.from(text), durabilityOf(commit), owner];
       const rows = await connection.query(statements.append, values);
-      return rows.length === 0 ? undefined : this.#pageBytes;
+      return rows.length === 0 ? undefined : { pageBytes: this.#pageBytes, isFollowed: undefined };
     }
     const pieces = piecesOf(commit.writePages ?? []);
     const last = pieces.pop() ?? [];
@@ -171,10 +184,10 @@ export class Commits {
     commit: Commit,
     pages: readonly Page[],
     written: readonly Page[],
-  ): Promise<number | undefined> {
+  ): Promise<Sent | undefined> {
     const { statements, id, epoch, owner } = this.#options;
     const { journal, dropPages = [], truncateJournal = null, head } = commit;
-    const rows = await connection.query(statements.change, [
+    const [row] = await connection.query(statements.change, [
       ...[id, epoch, this.#step, journal?.number ?? null],
       journal === undefined ? null : Buffer.from(journal.text),
       ...pageValues(pages),
@@ -185,11 +198,12 @@ export class Commits {
       durabilityOf(commit),
       owner,
     ]);
-    return rows[0] === undefined ? undefined : numberOf(rows[0]['page_bytes']);
+    return row && { pageBytes: numberOf(row['page_bytes']), isFollowed: row['is_followed'] === true };
   }
 
-  #note(commit: Commit, pageBytes: number): void {
+  #note(commit: Commit, { pageBytes, isFollowed }: Sent): void {
     if (!isAppend(commit)) this.#step += 1;
+    this.#isFollowed = isFollowed;
     this.#pageBytes = pageBytes;
     this.#lastRecord = commit.journal?.number ?? this.#lastRecord;
     const truncated = commit.truncateJournal ?? 0;

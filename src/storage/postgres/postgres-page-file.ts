@@ -3,14 +3,14 @@ import { assertCommit } from '../backend-checks.ts';
 import { JournalSize } from '../journal-size.ts';
 import { FileLife } from '../open-files.ts';
 import type { Commit, Opening, PageFile, PageNumber, PageStoreSupport } from '../page-store.ts';
-import { storageClosed, storageCorrupt, storageDeleted } from '../storage-errors.ts';
+import { storageClosed, storageDeleted } from '../storage-errors.ts';
 import { Commits } from './commits.ts';
 import type { ConnectionPool, Row, Statement, Value } from './connection-pool.ts';
 import type { DurableHistory } from './durable-history.ts';
+import { FileReads } from './file-reads.ts';
+import type { AwaitedFollowers } from './following/awaited-followers.ts';
 import type { Ownership } from './ownership.ts';
-import { PageReader } from './page-reader.ts';
-import { toDatabaseError } from './postgres-errors.ts';
-import { ReadAhead, type ReadAheadRoom } from './read-ahead.ts';
+import type { ReadAheadRoom } from './read-ahead.ts';
 import type { FileStatements } from './statements.ts';
 import { numberOf } from './values.ts';
 
@@ -31,6 +31,7 @@ interface PostgresPageFileOptions {
   readonly room: ReadAheadRoom;
   readonly onLoss: (loss: string) => void;
   readonly history: DurableHistory;
+  readonly followers: AwaitedFollowers;
   readonly onClosed: (file: PostgresPageFile) => void;
 }
 
@@ -44,8 +45,8 @@ export class PostgresPageFile implements PageFile {
   readonly #onClosed: (file: PostgresPageFile) => void;
   readonly #id: string;
   readonly #life = new FileLife();
-  readonly #reader: PageReader;
-  readonly #pages: ReadAhead;
+  readonly #reads: FileReads;
+  readonly #followers: AwaitedFollowers;
   readonly #commits: Commits;
   readonly #journalSize: JournalSize;
   #headLength: number;
@@ -56,7 +57,7 @@ export class PostgresPageFile implements PageFile {
   #closing: Promise<void> | undefined;
 
   constructor(options: PostgresPageFileOptions) {
-    const { name, pool, statements, ownership, support, room, history, onLoss, onClosed } = options;
+    const { name, pool, statements, ownership, support, room, history, followers, onLoss, onClosed } = options;
     const { id, owner, opening, pageBytes, server } = ownership;
     this.name = name;
     this.opening = opening;
@@ -65,8 +66,8 @@ export class PostgresPageFile implements PageFile {
     this.#support = support;
     this.#onClosed = onClosed;
     this.#id = id;
-    this.#reader = new PageReader({ pool, statements, file: id });
-    this.#pages = new ReadAhead({ room, read: (page) => this.#reader.read(page) });
+    this.#reads = new FileReads({ name, id, pool, statements, room, life: this.#life });
+    this.#followers = followers;
     const { epoch, journal } = opening;
     const lastRecord = journal.at(-1)?.number;
     const known = { name, id, owner, epoch, pageBytes, lastRecord, server };
@@ -78,25 +79,16 @@ export class PostgresPageFile implements PageFile {
 
   read(page: PageNumber, kind: 'text'): Promise<string | undefined>;
   read(page: PageNumber, kind: 'bytes'): Promise<Uint8Array | undefined>;
-  async read(page: PageNumber, kind: 'text' | 'bytes'): Promise<string | Uint8Array | undefined> {
-    this.#life.mustBeOpen();
-    const value = await this.#named('a read', () => this.#pages.read(page));
-    if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
-      throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
-    }
-    return value;
+  read(page: PageNumber, kind: 'text' | 'bytes'): Promise<string | Uint8Array | undefined> {
+    return this.#reads.read(page, kind);
   }
 
-  async readRange(page: PageNumber, offset: number, length: number): Promise<Uint8Array | undefined> {
-    this.#life.mustBeOpen();
-    return this.#named('a read', async () => {
-      const known = this.#pages.isAhead(page) ? await this.#pages.readRange(page, offset, length) : undefined;
-      return known ?? this.#reader.readRange(page, offset, length);
-    });
+  readRange(page: PageNumber, offset: number, length: number): Promise<Uint8Array | undefined> {
+    return this.#reads.readRange(page, offset, length);
   }
 
   readAhead(pages: readonly PageNumber[]): void {
-    if (this.#life.isOpen) this.#pages.announce(pages);
+    this.#reads.readAhead(pages);
   }
 
   async commit(commit: Commit): Promise<void> {
@@ -121,9 +113,17 @@ export class PostgresPageFile implements PageFile {
     }
   }
 
+  /**
+   * Undefined if the last commit found no row of a follower: then none reads a state before that commit. A follower stores its row, waits until the
+   * commits have ended that may have begun before it was there (`whenWritersEnded`), and only then reads its first state.
+   */
+  whenFollowersPass(): Promise<void> | undefined {
+    return this.#commits.isFollowed === false ? undefined : this.#followers.whenPassed(this);
+  }
+
   async isCurrent(): Promise<boolean> {
     this.#life.mustBeOpen();
-    return this.#named('reading its epoch', () => this.#inTurn(() => this.#commits.isCurrent()));
+    return this.#reads.named('reading its epoch', () => this.#inTurn(() => this.#commits.isCurrent()));
   }
 
   async size(): Promise<number> {
@@ -139,7 +139,8 @@ export class PostgresPageFile implements PageFile {
   /** Closes the file for the store that is about to remove it. */
   async discard(): Promise<void> {
     this.#life.refuse(() => storageDeleted(this.name));
-    this.#pages.close();
+    this.#reads.close();
+    this.#followers.forget(this);
     await this.#life.whenIdle();
     this.#onClosed(this);
   }
@@ -156,7 +157,7 @@ export class PostgresPageFile implements PageFile {
   async #commit(commit: Commit): Promise<void> {
     assertCommit(commit, this.#nextJournal, this.#support.maxPageBytes);
     await this.#commits.make(commit);
-    this.#pages.forget(commit.dropPages ?? []);
+    this.#reads.forget(commit.dropPages ?? []);
     this.#hasUnflushed = commit.durability === 'relaxed';
     this.#journalSize.committed(commit);
     this.#headLength = commit.head?.length ?? this.#headLength;
@@ -167,20 +168,13 @@ export class PostgresPageFile implements PageFile {
   #ask(what: string, statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     this.#life.mustBeOpen();
     const ask = () => this.#pool.repeat(what, (connection) => connection.query(statement, [this.#id, ...values]));
-    return this.#named(what, ask);
-  }
-
-  async #named<T>(what: string, run: () => Promise<T>): Promise<T> {
-    try {
-      return await run();
-    } catch (error) {
-      throw this.#life.refusal() ?? toDatabaseError(error, this.name, what);
-    }
+    return this.#reads.named(what, ask);
   }
 
   async #release(): Promise<void> {
     const wasOpen = this.#life.isOpen;
-    this.#pages.close();
+    this.#reads.close();
+    this.#followers.forget(this);
     this.#life.refuse(() => storageClosed(`File "${this.name}"`));
     await this.#life.whenIdle();
     try {

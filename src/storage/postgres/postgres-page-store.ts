@@ -2,16 +2,29 @@ import { crc32 } from 'node:zlib';
 import type { Metric } from '../../base/system/contract.ts';
 import { assertFileName, isFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
-import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
+import {
+  type FollowedFile,
+  MAX_PAGE_BYTES,
+  type PageFile,
+  type PageStore,
+  type PageStoreSupport,
+} from '../page-store.ts';
+import { storageMissing, storageNewerFormat } from '../storage-errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import { DurableHistory } from './durable-history.ts';
+import { AwaitedFollowers } from './following/awaited-followers.ts';
+import { PostgresFollowedFile } from './following/followed-file.ts';
+import { Follower } from './following/follower.ts';
+import { Polls } from './following/polls.ts';
 import { readMetrics } from './monitoring/storage-metrics.ts';
 import { createFile, type Ownership, openFile } from './ownership.ts';
 import { toDatabaseError } from './postgres-errors.ts';
 import { PostgresPageFile } from './postgres-page-file.ts';
 import { ReadAheadRoom } from './read-ahead.ts';
 import { RemovedFiles } from './removed-files.ts';
+import { FILE_FORMAT } from './schema.ts';
 import { StatementSets } from './statements.ts';
+import { numberOf } from './values.ts';
 
 /**
  * Makes a store of files in the tables that `prepareSchema` makes. It does not close the pool. Several stores may use the same tables: fencing keeps
@@ -20,8 +33,17 @@ import { StatementSets } from './statements.ts';
  * `history`: shared by the stores that this process opens on these tables, one after another. Once it has found that the database has gone back to an
  * earlier state, opening a file fails with `storage_rolled_back`.
  */
-export function createPostgresPageStore(pool: ConnectionPool, history = new DurableHistory()): PageStore {
-  return new PostgresPageStore(pool, history);
+export function createPostgresPageStore(
+  pool: ConnectionPool,
+  history = new DurableHistory(),
+  { followerLeaseMs }: PostgresPageStoreOptions = {},
+): PageStore {
+  return new PostgresPageStore(pool, history, followerLeaseMs);
+}
+
+interface PostgresPageStoreOptions {
+  /** How long owners wait for this process if it follows files and is silent, in milliseconds. Default: 12 seconds. */
+  readonly followerLeaseMs?: number | undefined;
 }
 
 class PostgresPageStore implements PageStore {
@@ -38,15 +60,21 @@ class PostgresPageStore implements PageStore {
   readonly #pool: ConnectionPool;
   readonly #statements: StatementSets;
   readonly #removed: RemovedFiles;
-  readonly #open = new OpenFiles<PostgresPageFile>();
+  readonly #open = new OpenFiles<PostgresPageFile | PostgresFollowedFile>();
+  readonly #follower: Follower;
+  readonly #polls: Polls;
+  readonly #awaited: AwaitedFollowers;
   readonly #room = new ReadAheadRoom();
   /** What the database server lost of files that are to be opened again, as a sentence. */
   readonly #losses = new Map<string, string>();
 
   readonly #history: DurableHistory;
 
-  constructor(pool: ConnectionPool, history: DurableHistory) {
+  constructor(pool: ConnectionPool, history: DurableHistory, followerLeaseMs: number | undefined) {
     this.#pool = pool;
+    this.#follower = new Follower(pool, followerLeaseMs);
+    this.#polls = new Polls(pool);
+    this.#awaited = new AwaitedFollowers(pool);
     this.#history = history;
     this.#statements = new StatementSets(pool.address.schema);
     this.#removed = new RemovedFiles(pool, this.#statements);
@@ -83,6 +111,27 @@ class PostgresPageStore implements PageStore {
         room: this.#room,
         onLoss: (found) => this.#losses.set(file, found),
         history: this.#history,
+        followers: this.#awaited,
+        onClosed: (closed) => this.#open.forget(closed),
+      });
+    });
+  }
+
+  follow(file: string): Promise<FollowedFile> {
+    return this.#open.open(async () => {
+      assertFileName(file);
+      this.#history.mustBeWhole();
+      const { seek } = this.#statements.common;
+      const what = 'following it';
+      const ask = () => this.#pool.repeat(what, (connection) => connection.query(seek, [file]));
+      const [found] = await this.#named(file, what, ask);
+      if (found === undefined) throw storageMissing(file);
+      const format = numberOf(found['format']);
+      if (format > FILE_FORMAT) throw storageNewerFormat(file, format, FILE_FORMAT);
+      const id = String(found['id']);
+      return new PostgresFollowedFile({
+        ...{ name: file, id, pool: this.#pool, statements: this.#statements.of(id), room: this.#room },
+        ...{ history: this.#history, follower: this.#follower, polls: this.#polls },
         onClosed: (closed) => this.#open.forget(closed),
       });
     });
@@ -113,6 +162,7 @@ class PostgresPageStore implements PageStore {
 
   async close(): Promise<void> {
     await this.#open.close();
+    await this.#follower.close();
     await this.#removed.close();
   }
 

@@ -28,7 +28,10 @@ export function pageTable(schema: string, part: number): string {
  * - `pages_0` and so on: texts as UTF-8. There are none of a file that is not in `files`.
  * - `servers`: who runs on this storage; one of them owns it. Each renews its row, and counts its `beats`; `beaten_on` is when the database server
  *   was started that took the last one.
- * - `format`: one row, with the version of the tables; `term` is how often the storage has changed its owner.
+ * - `followers`: processes that read beside the owner (following/registration.ts). `passed` is the generation before which none of its states began.
+ *   `knows_followers` in `servers`: whether the release of that server waits for them before it drops pages.
+ * - `format`: one row, with the version of the tables; `term` is how often the storage has changed its owner, `generation` how often owners asked
+ *   followers to give up older states.
  * - `settings`: what the configuration file is to a data folder.
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [
@@ -72,6 +75,15 @@ ALTER TABLE ${schema}.files ADD COLUMN owner text;
 ALTER TABLE ${schema}.servers ADD COLUMN machine text;
 ALTER TABLE ${schema}.servers ADD COLUMN beats bigint NOT NULL DEFAULT 0;
 ALTER TABLE ${schema}.servers ADD COLUMN beaten_on text;`,
+  (schema) => `
+ALTER TABLE ${schema}.format ADD COLUMN generation bigint NOT NULL DEFAULT 0;
+ALTER TABLE ${schema}.servers ADD COLUMN knows_followers boolean NOT NULL DEFAULT false;
+CREATE TABLE ${schema}.followers (
+  id text PRIMARY KEY,
+  beats bigint NOT NULL,
+  passed bigint NOT NULL,
+  lease_ms bigint NOT NULL
+) WITH (fillfactor = 50);`,
 ];
 
 function createPages(table: string): string {

@@ -73,10 +73,10 @@ export class ServerRows {
           [id, watched?.id ?? null, watched?.beats ?? null],
         );
         const taken = await connection.query(
-          `INSERT INTO ${schema}.servers (id, is_owner, described, machine, until, beaten_on, beats)
-           SELECT $1::text, true, $2::text, $3::text, clock_timestamp() + $4::float8 * interval '1 millisecond', pg_postmaster_start_time()::text, 1
+          `INSERT INTO ${schema}.servers (id, is_owner, described, machine, until, beaten_on, beats, knows_followers)
+           SELECT $1::text, true, $2::text, $3::text, clock_timestamp() + $4::float8 * interval '1 millisecond', pg_postmaster_start_time()::text, 1, true
            WHERE NOT EXISTS (SELECT FROM ${schema}.servers WHERE is_owner AND id <> $1)
-           ON CONFLICT (id) DO UPDATE SET is_owner = true, until = EXCLUDED.until, beaten_on = EXCLUDED.beaten_on, beats = servers.beats + 1
+           ON CONFLICT (id) DO UPDATE SET is_owner = true, knows_followers = true, until = EXCLUDED.until, beaten_on = EXCLUDED.beaten_on, beats = servers.beats + 1
            RETURNING 1`,
           this.#values(),
         );

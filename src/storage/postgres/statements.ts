@@ -48,6 +48,14 @@ function createStatements(schema: string) {
       `INSERT INTO ${schema}.files (name, format, epoch, step, floor, truncated, page_bytes, owner) VALUES ($1, $2, 1, 0, 2, 0, 0, $3)
        ON CONFLICT (name) DO NOTHING RETURNING id`,
     ),
+    /** What `find` returns, without its lock. */
+    seek: statement('seek', `SELECT id, format FROM ${schema}.files WHERE name = $1`),
+    size: statement(
+      'size',
+      `SELECT page_bytes + coalesce(octet_length(head), 0)
+         + (SELECT coalesce(sum(octet_length(value)), 0) FROM ${schema}.journal WHERE file = $1) AS bytes
+       FROM ${schema}.files WHERE id = $1 AND name IS NOT NULL`,
+    ),
     find: statement('find', `SELECT id, format FROM ${schema}.files WHERE name = $1 FOR UPDATE`),
     raiseEpoch: statement(
       'raise_epoch',
@@ -112,7 +120,7 @@ function createPageStatements(schema: string, part: number) {
          floor = greatest(floor, $11::bigint), truncated = greatest(truncated, $11::bigint),
          page_bytes = page_bytes + $9::bigint - (SELECT coalesce(sum(bytes), 0) FROM dropped)
        WHERE id = (SELECT id FROM owner)
-       RETURNING page_bytes, ${DURABILITY('$13')}`,
+       RETURNING page_bytes, EXISTS (SELECT FROM ${schema}.followers) AS is_followed, ${DURABILITY('$13')}`,
     ),
     /** file, epoch, step, page numbers, whether they are texts, values, owner. For what is too much for one statement: in a transaction with `change`. */
     writePages: statement(
