@@ -148,7 +148,7 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
   test('an owner waits for every follower that has an older state, and for no other', async () => {
     const file = await owner.open('a', 'create');
     await file.commit(relaxed({ head: 'one' }));
-    const [left, right, idle] = [await follow(), await follow(), await follow(newStore(pool, 600))];
+    const [left, right, idle] = [await follow(), await follow(), await follow(newStore(pool, 3000))];
     const [ofLeft, ofRight] = [must(await left.poll()), must(await right.poll())];
     must(await idle.poll()).release();
     await file.commit(relaxed({ head: 'two' }));
@@ -187,7 +187,7 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
   test('a follower whose row was removed gets the same state again, with a new hold', async () => {
     const file = await owner.open('a', 'create');
     await file.commit(relaxed({ head: 'one', journal: { number: 2, text: 'two' } }));
-    const followed = await follow(newStore(pool, 600));
+    const followed = await follow(newStore(pool, 3000));
     const { point } = must(await followed.poll());
     const [{ id } = {}] = await sql('DELETE FROM SCHEMA.followers RETURNING id');
     await expect.poll(() => followed.poll(point), PATIENCE).toMatchObject({ point, continues: true, records: [] });
@@ -203,7 +203,7 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
     await sql(
       `INSERT INTO SCHEMA.servers (id, is_owner, described, until) VALUES ('earlier', true, 'an earlier release', clock_timestamp())`,
     );
-    const followed = await follow(newStore(pool, 600));
+    const followed = await follow(newStore(pool, 3000));
     await rejects('storage_blocked', () => followed.poll());
     expect(await sql('SELECT FROM SCHEMA.followers')).toEqual([]);
     await sql('DELETE FROM SCHEMA.servers');
