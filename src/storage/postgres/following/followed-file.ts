@@ -50,7 +50,8 @@ export class PostgresFollowedFile implements FollowedFile {
   readonly #options: PostgresFollowedFileOptions;
   readonly #life = new FileLife();
   readonly #reads: FileReads;
-  readonly #holds = new Set<Hold>();
+  /** With the states that they hold; undefined while these are being read. */
+  readonly #holds = new Map<Hold, FollowedPoint | undefined>();
   /** Where the last state is held. */
   #heldBy: Registration | undefined;
   /** The latest owner that was seen. */
@@ -115,7 +116,7 @@ export class PostgresFollowedFile implements FollowedFile {
 
   async #end(): Promise<void> {
     this.#reads.close();
-    for (const hold of this.#holds) hold.release();
+    for (const hold of this.#holds.keys()) hold.release();
     this.#holds.clear();
     await this.#life.whenIdle();
     this.#options.follower.tell();
@@ -127,7 +128,7 @@ export class PostgresFollowedFile implements FollowedFile {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       history.mustBeWhole();
       const hold = await follower.hold();
-      this.#holds.add(hold);
+      this.#holds.set(hold, undefined);
       const release = () => {
         this.#holds.delete(hold);
         hold.release();
@@ -136,15 +137,14 @@ export class PostgresFollowedFile implements FollowedFile {
         const { generation, ...state } = await this.#read(since);
         this.#life.mustBeOpen();
         const isNew = !state.continues || state.records.length > 0 || renews || hold.registration !== this.#heldBy;
-        if (!isNew) {
-          release();
-          return undefined;
-        }
-        if (hold.confirm(generation)) {
+        const isHeld = hold.confirm(generation);
+        if (isHeld && isNew) {
           this.#heldBy = hold.registration;
+          this.#holds.set(hold, state.point);
           return { ...state, release };
         }
         release();
+        if (isHeld) return this.#stillPresent(state.point, generation);
       } catch (error) {
         release();
         throw error;
@@ -155,6 +155,13 @@ export class PostgresFollowedFile implements FollowedFile {
       pool.address.timeoutS,
       new Error('its states are not held for long enough'),
     );
+  }
+
+  /** Holds of the state are as good as new ones. */
+  #stillPresent({ epoch, head, record }: FollowedPoint, generation: number): undefined {
+    for (const [hold, point] of this.#holds) {
+      if (point?.epoch === epoch && point.head === head && point.record === record) hold.confirm(generation);
+    }
   }
 
   /** Reads the present state. A long journal takes several statements; if the head changes meanwhile, it is read anew. */

@@ -13,7 +13,7 @@ const MAX_PAUSE_MS = 100;
 export interface Hold {
   readonly registration: Registration;
   /**
-   * To be called with the generation that the state was read with. Returns false if it is not held: the follower was silent for too long, or the
+   * To be called with the generation that the state was read with, and again if it is still the present state with a later generation. Returns false if it is not held: the follower was silent for too long, or the
    * database has gone back to an earlier state.
    */
   confirm(generation: number): boolean;
@@ -90,14 +90,15 @@ export class Registration {
 
   /** To be called before the state is read. */
   hold(): Hold {
-    const held = { generation: this.#generation };
+    const known = this.#generation;
+    const held = { generation: known };
     this.#holds.add(held);
     return {
       registration: this,
       confirm: (generation) => {
-        if (generation < held.generation) this.#isLost = true;
+        if (generation < known) this.#isLost = true;
         if (!this.isLive) return false;
-        held.generation = generation;
+        held.generation = Math.max(held.generation, generation);
         this.#generation = Math.max(this.#generation, generation);
         this.#tellSoon();
         return true;

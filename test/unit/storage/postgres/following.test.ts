@@ -5,6 +5,7 @@ import type { FollowedFile, PageFile, PageStore } from '../../../../src/storage/
 import { ConnectionPool } from '../../../../src/storage/postgres/connection-pool.ts';
 import { DurableHistory } from '../../../../src/storage/postgres/durable-history.ts';
 import { createPostgresPageStore } from '../../../../src/storage/postgres/postgres-page-store.ts';
+import { prepareSchema } from '../../../../src/storage/postgres/schema.ts';
 import { StorageLease } from '../../../../src/storage/postgres/storage-lease.ts';
 import { rejects, relaxed } from '../../../conformance/storage/expectations.ts';
 import { CuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
@@ -35,6 +36,7 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
   afterEach(async () => {
     for (const store of stores) await store.close();
     stores.clear();
+    await sql('UPDATE SCHEMA.format SET generation = 0');
     for (const table of ['followers', 'servers', 'files', 'journal']) await sql(`DELETE FROM SCHEMA.${table}`);
   });
   afterAll(async () => {
@@ -56,6 +58,12 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
 
   function sql(text: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
     return pool.use((connection) => connection.query(text.replaceAll('SCHEMA', pool.address.schema)));
+  }
+
+  /** Resolves when an owner waits for followers. */
+  async function raised(): Promise<void> {
+    const asked = () => sql('SELECT generation::int FROM SCHEMA.format');
+    await expect.poll(asked, PATIENCE).not.toEqual([{ generation: 0 }]);
   }
 
   async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean> {
@@ -164,6 +172,19 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
     await passed;
   });
 
+  test('an owner does not wait for a state that a later poll has found to be still the present one', async () => {
+    const file = await owner.open('a', 'create');
+    const followed = await follow();
+    must(await followed.poll()).release();
+    await file.commit(relaxed({ head: 'one' }));
+    const { point } = must(await followed.poll());
+    const passed = file.whenFollowersPass?.();
+    await raised();
+    expect(await isSettled(passed)).toBe(false);
+    expect(await followed.poll(point)).toBeUndefined();
+    await passed;
+  });
+
   test('an owner waits for a follower that is silent until its lease ends, and then no more', async () => {
     const file = await owner.open('a', 'create');
     await sql(`INSERT INTO SCHEMA.followers (id, beats, passed, lease_ms) VALUES ('dead', 7, 0, 600)`);
@@ -198,6 +219,22 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
     expect(await isSettled(file.whenFollowersPass?.())).toBe(false);
   });
 
+  test('tables of the release before are brought up to date, with what they hold', async () => {
+    const file = await owner.open('a', 'create');
+    await file.commit(relaxed({ head: 'one', journal: { number: 2, text: 'two' } }));
+    await owner.close();
+    await sql('DROP TABLE SCHEMA.followers');
+    await sql('ALTER TABLE SCHEMA.servers DROP COLUMN knows_followers');
+    await sql('ALTER TABLE SCHEMA.format DROP COLUMN generation');
+    await sql('UPDATE SCHEMA.format SET version = 2');
+    await prepareSchema(pool);
+    const state = must(await (await follow()).poll());
+    expect([state.point.head, state.records]).toEqual(['one', [{ number: 2, text: 'two' }]]);
+    const reopened = await newStore().open('a', 'open');
+    await reopened.commit(relaxed({ head: 'two' }));
+    expect(reopened.whenFollowersPass?.()).toBeDefined();
+  });
+
   test('a storage whose owner does not wait for followers can’t be followed', async () => {
     await owner.open('a', 'create');
     await sql(
@@ -211,7 +248,8 @@ describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
     await lease.tryTake();
     const { point } = must(await followed.poll());
     await sql('UPDATE SCHEMA.servers SET knows_followers = false');
-    const last = () => followed.poll(point).catch((error: { code: unknown }) => error.code);
+    const polled = async () => followed.poll(point);
+    const last = () => polled().catch(({ code }: { readonly code: unknown }) => code);
     await expect.poll(last, PATIENCE).toBe('storage_blocked');
     await lease.release();
   });
