@@ -113,7 +113,7 @@ export class Entrance {
   #isServing = false;
 
   /** Calls `begin` at once, or in a later turn unless the connection has ended by then. */
-  enter(socket: Socket, begin: () => void): void {
+  enter(socket: Pick<Socket, 'remoteAddress' | 'destroyed'>, begin: () => void): void {
     if (this.#waiting.isEmpty && !isFullTurn()) {
       begin();
       return;

@@ -109,7 +109,7 @@ const NO_ADMIN: Refusal = {
 };
 
 /** Why a request from another machine is refused; undefined if it is not. */
-export function reachRefusal(socket: Socket, hasAdmin: () => boolean): Refusal | undefined {
+export function reachRefusal(socket: Pick<Socket, 'remoteAddress'>, hasAdmin: () => boolean): Refusal | undefined {
   const peer = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
   return isLoopback(peer) || hasAdmin() ? undefined : NO_ADMIN;
 }

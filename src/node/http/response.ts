@@ -74,6 +74,12 @@ function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response
   return new Response(toReadable(body, exchange), { status, headers: sized });
 }
 
+/** Returns a text of more than `most` UTF-16 units as a stream with its length; undefined for every other body. */
+export function toLongText({ body, held }: PlainResponse, most: number): MaybePromise<ByteStream | undefined> {
+  if (typeof body !== 'string' || body.length <= most) return undefined;
+  return runCooperatively(measured(body, held));
+}
+
 /** How long a connection waits for a client to take what was written before it is cut. */
 const LAST_WORDS_MS = 5_000;
 

@@ -1,26 +1,32 @@
-import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainRequest } from '../../base/shared/message.ts';
-import { clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
-import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
+import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
 import { type Core, createCore, type Health } from '../../core/core.ts';
-import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
-import { createGateway, followVirtualHosts, VirtualHosts } from '../../http/middleware/gateway.ts';
+import { createGateway, VirtualHosts } from '../../http/middleware/gateway.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
 import { assertHostName, assertListenAllowed } from '../http/host-check.ts';
-import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
-import { createListener } from '../http/listener.ts';
-import { followTlsKeys, readTlsKeys } from '../http/tls-files.ts';
+import type { HttpServer } from '../http/http-server.ts';
+import type { TlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
 import { hasAdmin } from './admin-guard.ts';
 import { givenConfig, openConfiguration } from './configuration.ts';
 import { findHome } from './find-home.ts';
 import { collectAfterLargeRequests } from './garbage.ts';
-import type { Home, OtherServer, SharedHome } from './home.ts';
+import type { Home, OtherServer } from './home.ts';
+import {
+  bindAddress,
+  type Listening,
+  listenAt,
+  listenForReaders,
+  type ReadersOptions,
+  renewTls,
+  sharingHeaders,
+  tlsKeysOf,
+} from './listening.ts';
 import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
 import { describePreset, type PresetName } from './presets.ts';
@@ -31,11 +37,6 @@ import { createServerLog, HeldLog } from './server-log.ts';
  * database, so what takes longer hangs.
  */
 const longestCloseMs = 20_000;
-
-/** Bytes per second. */
-const DEFAULT_BODY_RATE = 500;
-
-const DEFAULT_HOST = '127.0.0.1';
 
 export interface ServerOptions {
   /** Where to listen; only loopback while there are no admins. Default: the setting `httpd/bind_address`. */
@@ -74,6 +75,8 @@ export interface ServerOptions {
   readonly announce?: string | undefined;
   /** Takes each entry of the log, without a newline at its end. Default: stderr. */
   readonly onLog?: ((entry: string) => void) | undefined;
+  /** Takes requests from readers on a socket, and does not listen on a port. Default: none. */
+  readonly readers?: ReadersOptions | undefined;
   /** How long the storage may take to close before `close` gives up on it. Default 20 seconds. */
   readonly storageCloseMs?: number | undefined;
 }
@@ -155,7 +158,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   config = await configure();
   startLog.release();
   assertListenAllowed(bindAddress(config), hasAdmin(config), home.adminCommand);
-  const tls = await readTlsKeys(config.get('ssl', 'cert_file'), config.get('ssl', 'key_file'));
+  const tls = await tlsKeysOf(config);
   undo.add(() => (service?.hangs ? undefined : home.release()));
   undo.add(() => home.guard?.close());
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
@@ -174,7 +177,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
       replicatesByDocuments: options.replicatesByDocuments,
       restart: async () => service?.restart(),
       gateway: createGateway,
-      health: home.shared && healthOf(home.shared),
+      health: healthOf(home, options.readers),
     });
   };
   const { storageCloseMs: closeMs = longestCloseMs } = options;
@@ -185,10 +188,10 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => running.close());
   const handle: Handle = (request) => running.handle(request);
   const parts = { log, bytesInFlight, network, handle };
-  const http = await listenAt(running, { allowedHosts: options.allowedHosts, tls }, parts);
+  const http = await acceptRequests(running, options, tls, parts);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close(running.drainMs));
-  if (tls !== undefined) undo.add(renewTls(http, config, options.tlsCheckMs, log));
+  if (tls !== undefined && !options.readers) undo.add(renewTls(http, config, options.tlsCheckMs, log));
   undo.add(() => home.beginClose());
   undo.add(() => running.beginShutdown());
   home.announce(options.announce ?? http.url);
@@ -203,8 +206,9 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   };
 }
 
-/** What `_up` says about a server that shares its storage. */
-function healthOf(shared: SharedHome): Health {
+/** What `_up` says about a server that shares its storage, or has readers. */
+function healthOf({ shared }: Home, readers: ReadersOptions | undefined): Health | undefined {
+  if (shared === undefined) return readers && (() => ({ role: 'owner' }));
   return () => {
     const { hasSynchronousReplica: replica } = shared;
     return { role: 'owner', ...(replica !== undefined && { synchronous_replica: replica }) };
@@ -221,21 +225,15 @@ function describeOwner(owner: OtherServer | undefined): string {
   return owner.address === undefined ? owner.described : `${owner.described} at ${owner.address}`;
 }
 
-/** Returns a function that ends it. */
-function renewTls(http: HttpServer, config: Config, checkMs: number | undefined, log: Log): () => void {
-  const [certFile, keyFile] = [config.get('ssl', 'cert_file') ?? '', config.get('ssl', 'key_file') ?? ''];
-  return followTlsKeys(certFile, keyFile, {
-    checkMs,
-    onKeys: (keys) => {
-      http.renewTls(keys);
-      log.info(`the certificate ${certFile} was read again`);
-    },
-    onFailure: (error) =>
-      log.error(
-        "The certificate or its key was changed, but can't be used; the server continues with the old ones.",
-        error,
-      ),
-  });
+function acceptRequests(
+  service: OwnedService,
+  { readers, allowedHosts }: ServerOptions,
+  tls: TlsKeys | undefined,
+  parts: Listening,
+): Promise<HttpServer> {
+  return readers === undefined
+    ? listenAt(service, { allowedHosts, tls }, parts)
+    : listenForReaders(service, readers, parts);
 }
 
 interface NetworkOptions {
@@ -256,78 +254,6 @@ function openNetwork({ settings, url, names = [], undo }: NetworkOptions): Serve
   });
   undo.add(() => network.close());
   return network;
-}
-
-interface Listening {
-  readonly log: Log;
-  readonly bytesInFlight: ByteBudget;
-  readonly network: ServerNetwork;
-  readonly handle: Handle;
-}
-
-function listenAt(
-  service: OwnedService,
-  options: Pick<ListenOptions, 'allowedHosts' | 'tls'>,
-  { log, bytesInFlight, network, handle }: Listening,
-): Promise<HttpServer> {
-  const { config } = service;
-  const virtualHosts = followed(service, followVirtualHosts);
-  const headersFor = ({ headers }: IncomingMessage) => sharingHeaders(service.config, headers);
-  const listener = createListener(
-    handle,
-    (request, error) => {
-      // Failures of the database itself are already logged there, if they need attention.
-      if (!(error instanceof DatabaseError)) log.error(`${request} failed.`, error);
-    },
-    headersFor,
-    network.isOwn,
-    {
-      leastRate: () => integerSetting(service.config, 'httpd', 'min_body_rate') ?? DEFAULT_BODY_RATE,
-      leaseFor: (peer, forwarded) => bytesInFlight.open(clientAddressOf(service.config, peer, forwarded)),
-    },
-  );
-  return listen(listener, bindAddress(config), portSetting(config), {
-    ...options,
-    hasAdmin: followed(service, followAdmins),
-    isOwnHost: (host) => virtualHosts().isNamed(host),
-    headersFor,
-    maxConnections: () => integerSetting(service.config, 'httpd', 'max_connections'),
-  });
-}
-
-/** Headers that tell a page of another origin that it may read a response which the service did not create. */
-function sharingHeaders(
-  config: Config,
-  { origin, host }: { readonly origin?: string | undefined; readonly host?: string | undefined },
-): Record<string, string> {
-  const grant = grantOf(config, origin, host);
-  const vary: Record<string, string> = isCorsEnabled(config) ? { vary: 'Origin' } : {};
-  return grant === undefined ? vary : { ...vary, ...grantHeaders(grant, ['content-type', 'cache-control', 'server']) };
-}
-
-function bindAddress(config: Config): string {
-  return config.get('httpd', 'bind_address') || DEFAULT_HOST;
-}
-
-/** What `follow` derives from the present settings, even after they were reopened. Called at each request. */
-function followed<T>(service: OwnedService, follow: (config: ConfigStore) => () => T): () => T {
-  let { config } = service;
-  let read = follow(config);
-  return () => {
-    if (service.config !== config) {
-      config = service.config;
-      read = follow(config);
-    }
-    return read();
-  };
-}
-
-function followAdmins(config: ConfigStore): () => boolean {
-  let known = hasAdmin(config);
-  config.onChange(({ section }) => {
-    if (section === 'admins') known = hasAdmin(config);
-  });
-  return () => known;
 }
 
 /** Things that were started, to be ended in reverse order; a failure in one step does not keep the others from running. */
