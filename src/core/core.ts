@@ -37,7 +37,8 @@ import { Replications } from './deferred/replications.ts';
 import { createWriteGuards } from './deferred/write-guards.ts';
 import type { readerCode } from './reader.ts';
 
-const defaultBytesInFlight = 268_435_456;
+/** Of the setting `httpd/max_bytes_in_flight`. */
+export const DEFAULT_BYTES_IN_FLIGHT = 268_435_456;
 
 export interface CoreOptions {
   readonly storage: PageStore;
@@ -301,6 +302,6 @@ function standingsOf(access: Access, { accounts }: Parts): Standings {
 }
 
 function followBytesInFlight(config: ConfigStore, budget: ByteBudget): ByteBudget {
-  followInteger(config, 'httpd', 'max_bytes_in_flight', (bytes = defaultBytesInFlight) => budget.resize(bytes));
+  followInteger(config, 'httpd', 'max_bytes_in_flight', (bytes = DEFAULT_BYTES_IN_FLIGHT) => budget.resize(bytes));
   return budget;
 }

@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { DatabaseError, isDatabaseError } from '../base/errors/database-error.ts';
 import { escapeControls } from '../base/system/log.ts';
 import { VERSION } from '../base/system/version.ts';
@@ -12,13 +13,15 @@ import type { CopiedDatabase, CopyProblem } from './data-folder/copied-databases
 import { copyData } from './data-folder/copy.ts';
 import { restoreToStorage } from './data-folder/restore-storage.ts';
 import { verifyData } from './data-folder/verify.ts';
-import { type ProcessHost, serve } from './server/serve.ts';
+import { type ProcessHost, type ServeOptions, serve } from './server/serve.ts';
 import { createProgress, formatBytes, type MessageStream, type OnProgress } from './terminal/progress.ts';
 import { UsageError } from './terminal/usage-error.ts';
 import { InputError } from './transfer/document-splitter.ts';
 import { exportFile } from './transfer/export.ts';
 import { importFile } from './transfer/import.ts';
 import { RefusalError } from './transfer/remote-database.ts';
+import { startWorkers } from './workers/supervisor.ts';
+import { runWorkerProcess } from './workers/worker-process.ts';
 
 /** Each request of a replication also waits for its end; Node warns of more than ten that wait for the same as a likely mistake. */
 const MAX_LISTENERS = 100;
@@ -80,7 +83,7 @@ async function run(command: Command, host: CommandHost): Promise<number> {
       host.stdout.write(`${VERSION}\n`);
       return 0;
     case 'serve':
-      return serve(command.options, host).catch(refuseCall);
+      return serveBy(command.options, host).catch(refuseCall);
     case 'import':
       return (await importFile(command, host)) ? 0 : 1;
     case 'export':
@@ -102,6 +105,11 @@ async function run(command: Command, host: CommandHost): Promise<number> {
       await addAdmin(command, host);
       return 0;
   }
+}
+
+function serveBy(options: ServeOptions, host: CommandHost): Promise<number> {
+  if ((options.workers ?? 1) === 1) return serve(options, host);
+  return serve(options, host, () => startWorkers(options, ownFile));
 }
 
 /** Options and a configuration with which the server can't start are a usage error. */
@@ -200,3 +208,7 @@ function explain(error: unknown): string {
 function isBrokenPipe(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EPIPE';
 }
+
+/** In the build: `main.js`, which is run by the start scripts, and by itself only as a process of `serve --workers`. */
+const ownFile = fileURLToPath(import.meta.url);
+if (process.argv[1] === ownFile && process.send !== undefined) runWorkerProcess();

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
 import { DEMO_PORT } from '../server/demo.ts';
@@ -89,6 +90,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     'without-admin': { type: 'boolean' },
     set: { type: 'string', multiple: true },
     preset: { type: 'string' },
+    workers: { type: 'string' },
   });
   atMost(positionals, 0, 'serve');
   if (values.memory && values.data !== undefined) {
@@ -100,6 +102,9 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
   if (values['no-demo'] && values['demo-port'] !== undefined) {
     throw new UsageError('--no-demo serves no demo; leave out --demo-port or --no-demo.', 'serve');
   }
+  const storage = values.memory ? undefined : storageUrl('serve', values, environment);
+  const workers = parseWorkers(values.workers, environment);
+  assertShareable(workers, values.memory ?? false, storage);
   const port = parsePort(values.port, environment);
   const options = {
     host: values.host ?? environment['SETTEE_HOST'],
@@ -108,7 +113,8 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     demoPort: values['no-demo'] ? undefined : parseDemoPort(values['demo-port'], port),
     dataFolder: dataFolder(values.data, environment),
     memory: values.memory ?? false,
-    storage: values.memory ? undefined : storageUrl('serve', values, environment),
+    storage,
+    workers,
     announce: values.announce ?? environment['SETTEE_ANNOUNCE'],
     withoutAdmin: values['without-admin'] ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
@@ -191,6 +197,32 @@ function parsePort(given: string | undefined, environment: Environment): number 
   return optional(given ?? environment['SETTEE_PORT'], (text) =>
     wholeNumber(text, { flag, lowest: 0, highest: 65_535 }, 'serve'),
   );
+}
+
+const MAX_WORKERS = 64;
+
+/** The number of processes that accept requests; 1 for a server that is one process. */
+function parseWorkers(given: string | undefined, environment: Environment): number {
+  const flag = given === undefined ? 'SETTEE_WORKERS' : '--workers';
+  const text = given ?? environment['SETTEE_WORKERS'] ?? '1';
+  if (text === 'auto') return Math.min(MAX_WORKERS, availableParallelism());
+  if (/^\d{1,9}$/.test(text)) return wholeNumber(text, { flag, lowest: 1, highest: MAX_WORKERS }, 'serve');
+  throw new UsageError(`${flag} is "${text}"; it must be auto, or a whole number from 1 to ${MAX_WORKERS}.`, 'serve');
+}
+
+function assertShareable(workers: number, isInMemory: boolean, storage: string | undefined): void {
+  if (workers === 1) return;
+  if (isInMemory) {
+    const reason = "Several processes can't share what one of them keeps in memory; leave out --workers or --memory.";
+    throw new UsageError(reason, 'serve');
+  }
+  if (storage !== undefined) {
+    const reason = 'Several processes on one storage in PostgreSQL are not supported yet; leave out --workers.';
+    throw new UsageError(reason, 'serve');
+  }
+  if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) {
+    throw new UsageError('Several processes for one server need Node; leave out --workers.', 'serve');
+  }
 }
 
 function parsePreset(given: string | undefined, environment: Environment): PresetName | undefined {

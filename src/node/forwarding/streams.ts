@@ -202,6 +202,6 @@ export class ReceivedStream implements ByteStream {
   }
 }
 
-function isErrorCode(code: string | undefined): code is ErrorCode {
+export function isErrorCode(code: string | undefined): code is ErrorCode {
   return code !== undefined && Object.hasOwn(STATUSES, code);
 }

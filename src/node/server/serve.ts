@@ -10,7 +10,7 @@ import { type RunningServer, type ServerOptions, startServer } from './server.ts
  * documents of random ids written in batches: 220 MB of memory instead of 360, in the same time. (The young generation's
  * size is fixed when a process starts, so it can't be set here.)
  */
-function limitHeapGrowth(): void {
+export function limitHeapGrowth(): void {
   setFlagsFromString('--heap-growing-percent=60');
 }
 
@@ -23,39 +23,62 @@ export interface ProcessHost extends SignalHost {
 export interface ServeOptions extends ServerOptions {
   /** The port of the demo; 0 takes any free port, undefined serves none. */
   readonly demoPort?: number | undefined;
+  /** Processes that accept requests, besides the one that owns the databases. Default, and 1: one process does everything. */
+  readonly workers?: number | undefined;
+}
+
+/** A server that runs, in this process or in others. */
+export interface Served extends Omit<RunningServer, 'handle'> {
+  /** Printed in addition. */
+  readonly lines?: readonly string[] | undefined;
+  /** Rejects if it ends by itself. */
+  readonly failure?: Promise<never> | undefined;
 }
 
 interface Service {
   /** Printed when it runs. */
   readonly lines: readonly string[];
   close(): Promise<unknown>;
+  readonly failure?: Promise<never> | undefined;
 }
 
 /**
  * Serves until SIGINT or SIGTERM, then resolves with the exit code. A second signal ends the process at once. So does a
  * failure to close, because a hung operation would keep the process alive; the log says what failed.
  */
-export async function serve(options: ServeOptions, host: ProcessHost): Promise<number> {
+export async function serve(
+  options: ServeOptions,
+  host: ProcessHost,
+  start: (options: ServeOptions) => Promise<Served> = startServer,
+): Promise<number> {
   limitHeapGrowth();
-  const server = await startService(options);
+  const server = await startService(options, start);
   const signals = { stop: () => {} };
   const signalled = new Promise<void>((resolve) => {
     signals.stop = onEndSignals(host, resolve, () => host.exit(1));
   });
   host.stdout.write(server.lines.map((line) => `${line}\n`).join(''));
-  await signalled;
+  const failed = await Promise.race([signalled, server.failure]).then(
+    () => undefined,
+    (error: unknown) => ({ error }),
+  );
   const isClosed = await server.close().then(
     () => true,
     () => false,
   );
   if (!isClosed) host.exit(1);
   signals.stop();
+  if (failed !== undefined) throw failed.error;
   return isClosed ? 0 : 1;
 }
 
-async function startService(options: ServeOptions): Promise<Service> {
+async function startService(
+  options: ServeOptions,
+  start: (options: ServeOptions) => Promise<Served>,
+): Promise<Service> {
   const { host, allowedHosts, demoPort } = options;
-  const server = await startServer(options);
+  const server = await start(options);
+  const { failure } = server;
   const demo =
     demoPort === undefined ? undefined : await startDemo({ host, allowedHosts, port: demoPort, server: server.url });
   if (demo === undefined || typeof demo === 'string') {
@@ -65,21 +88,26 @@ async function startService(options: ServeOptions): Promise<Service> {
       ...server.presetLines,
       ...adviceFor(server),
     ];
-    return { lines, close: () => server.close() };
+    return { lines, close: () => server.close(), failure };
   }
   return {
     lines: [...describe(server), `The demo is at ${demo.url}`, ...server.presetLines, ...adviceFor(server)],
     close: () => Promise.all([demo.close(), server.close()]),
+    failure,
   };
 }
 
-function describe({ url, place, standsByFor }: RunningServer): string[] {
+function describe({ url, place, standsByFor, lines = [] }: Served): string[] {
   if (standsByFor !== undefined)
     return [`Settee ${VERSION} at ${url} stands by for ${place}, which ${standsByFor} owns`];
   const storage = place === undefined ? 'keeps its data in memory only' : `keeps its data in ${place}`;
-  return [`Settee ${VERSION} answers at ${url} and ${storage}`, `Its administration page is at ${url}_utils/`];
+  return [
+    `Settee ${VERSION} answers at ${url} and ${storage}`,
+    ...lines,
+    `Its administration page is at ${url}_utils/`,
+  ];
 }
 
-function adviceFor({ hasAdmin, adminCommand }: RunningServer): string[] {
+function adviceFor({ hasAdmin, adminCommand }: Served): string[] {
   return hasAdmin ? [] : [`It has no admin: anyone who can reach it may do everything. Set one with: ${adminCommand}`];
 }
