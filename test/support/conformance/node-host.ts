@@ -7,9 +7,12 @@ import { join } from 'node:path';
 import { startServer } from '../../../src/node/server/server.ts';
 import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, OpenAnswer, Settings } from './host.ts';
 
-type Server = Awaited<ReturnType<typeof startServer>>;
+type Server = Pick<Awaited<ReturnType<typeof startServer>>, 'url' | 'close'>;
 
-/** The Node server in this process on a port of its own, accessed over real sockets. */
+/** Starts a server for a folder, on a port; 0: any. */
+export type Listen = (dataFolder: string, settings: Settings, port: number) => Promise<Server>;
+
+/** The Node server on a port of its own, accessed over real sockets. By default it runs in this process. */
 export class NodeHost implements Host {
   readonly name = 'Node server';
   readonly capabilities: Capabilities = {
@@ -30,18 +33,20 @@ export class NodeHost implements Host {
   };
   readonly #folder: string;
   readonly #settings: Settings;
+  readonly #listen: Listen;
   readonly #agent = new Agent({ keepAlive: true });
   #server: Server;
 
-  private constructor(folder: string, settings: Settings, server: Server) {
+  private constructor(folder: string, settings: Settings, listen: Listen, server: Server) {
     this.#folder = folder;
     this.#settings = settings;
+    this.#listen = listen;
     this.#server = server;
   }
 
-  static async start(settings: Settings = {}): Promise<NodeHost> {
+  static async start(settings: Settings = {}, listen: Listen = listenHere): Promise<NodeHost> {
     const folder = await mkdtemp(join(tmpdir(), 'settee-conformance-'));
-    return new NodeHost(folder, settings, await listen(folder, settings, 0));
+    return new NodeHost(folder, settings, listen, await listen(folder, settings, 0));
   }
 
   get baseUrl(): string {
@@ -89,11 +94,11 @@ export class NodeHost implements Host {
   async restart(): Promise<void> {
     const port = Number(new URL(this.baseUrl).port);
     await this.#server.close();
-    this.#server = await listen(this.#folder, this.#settings, port);
+    this.#server = await this.#listen(this.#folder, this.#settings, port);
   }
 
   withSettings(settings: Settings): Promise<NodeHost> {
-    return NodeHost.start(settings);
+    return NodeHost.start(settings, this.#listen);
   }
 
   async close(): Promise<void> {
@@ -103,9 +108,11 @@ export class NodeHost implements Host {
   }
 }
 
-function listen(dataFolder: string, settings: Settings, port: number): Promise<Server> {
-  // One case sends its requests under this name.
-  const allowedHosts = ['db.example.org'];
+/** One case sends its requests under this name. */
+export const ALLOWED_HOST = 'db.example.org';
+
+function listenHere(dataFolder: string, settings: Settings, port: number): Promise<Server> {
+  const allowedHosts = [ALLOWED_HOST];
   return startServer({ port, host: '127.0.0.1', allowedHosts, dataFolder, config: settings, onLog: () => {} });
 }
 
