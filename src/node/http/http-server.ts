@@ -65,6 +65,11 @@ export interface ListenOptions {
   readonly isOwnHost?: ((host: string) => boolean) | undefined;
   /** Headers for responses that are created here, without the service: what pages of other origins need to read them. */
   readonly headersFor?: ((incoming: IncomingMessage) => Readonly<Record<string, string>>) | undefined;
+  /**
+   * Milliseconds for which a response may still come after the client has closed its side of the connection. Most of those clients have gone, and
+   * some only send no more. Default: none, so that such a client only gets what is ready at once.
+   */
+  readonly halfOpenMs?: number | undefined;
   /** Milliseconds after which a connection is closed if its client reads nothing of its response. Default: ten minutes. */
   readonly stalledMs?: number | undefined;
 }
@@ -92,6 +97,7 @@ export async function listen(
     refusal: (socket) => (isOpen ? reachRefusal(socket, hasAdmin) : undefined),
   });
   server.setTimeout(stalledMs);
+  if (options.halfOpenMs !== undefined) keepHalfOpen(server, options.halfOpenMs);
   server.listen({ host: host.replace(/^\[(.*)\]$/, '$1'), port });
   try {
     await once(server, 'listening');
@@ -109,6 +115,17 @@ export async function listen(
       return closing;
     },
   };
+}
+
+function keepHalfOpen(server: Server, milliseconds: number): void {
+  // Otherwise Node aborts the requests of such a connection at once.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    socket.once('end', () => {
+      const timer = setTimeout(() => socket.destroy(), milliseconds);
+      socket.once('close', () => clearTimeout(timer));
+    });
+  });
 }
 
 /** `setting`: 0 means no limit. */

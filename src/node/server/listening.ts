@@ -36,7 +36,7 @@ export interface Listening {
   readonly handle: Handle;
 }
 
-export interface PortOptions extends Pick<ListenOptions, 'allowedHosts' | 'tls'> {
+export interface PortOptions extends Pick<ListenOptions, 'allowedHosts' | 'tls' | 'halfOpenMs'> {
   /** Default: that of the settings. */
   readonly port?: number | undefined;
   /** Processes that share the connections that the settings permit. Default: 1. */

@@ -14,6 +14,9 @@ import { ReceivedSettings } from './received-settings.ts';
 /** How long a reader waits for the owner at its start, in milliseconds: the owner may restart at the same time. */
 const OWNER_MS = 60_000;
 
+/** Forwarded responses are never ready at once. See `ListenOptions.halfOpenMs`. */
+const HALF_OPEN_MS = 1_000;
+
 export interface ReaderProcess {
   /** Where it accepts requests, with a slash at the end. */
   readonly url: string;
@@ -53,7 +56,14 @@ export async function startReader({ options, path, secret, readers, port }: Star
     };
     const tls = await tlsKeysOf(config);
     // Requests from other machines are refused by the owner if there is no admin.
-    const listening = { allowedHosts: options.allowedHosts, tls, port, sharers: readers, hasAdmin: () => true };
+    const listening = {
+      allowedHosts: options.allowedHosts,
+      tls,
+      port,
+      sharers: readers,
+      halfOpenMs: HALF_OPEN_MS,
+      hasAdmin: () => true,
+    };
     const http = await listenAt(service, listening, { log, bytesInFlight, network: undefined, handle });
     const endTls = tls === undefined ? undefined : renewTls(http, config, options.tlsCheckMs, log);
     return {

@@ -29,7 +29,9 @@ function isUp({ method, url }: PlainRequest): boolean {
 
 /** The owner's response, which says what the service does, with the role of this process. */
 async function answerUp(request: PlainRequest, forwarder: Forwarder): Promise<PlainResponse> {
-  const answer = await within(UP_MS, forwarder.handle(request));
+  // For HEAD, too: the length changes with the role.
+  const { url, headers: sent, peer } = request;
+  const answer = await within(UP_MS, forwarder.handle({ method: 'GET', url, headers: sent, body: null, peer }));
   if (answer === undefined || answer.errorCode === 'shutting_down') return unreachable();
   const { body, headers } = answer;
   if (!(body instanceof Uint8Array)) return answer;

@@ -43,7 +43,9 @@ export default suite('server_endpoints', [
   }),
 
   test('_up reports that the service is running', async (t) => {
-    assertJson(await t.request('GET', '/_up'), 200, { status: 'ok' });
+    const { status, json } = await t.request('GET', '/_up');
+    // A server of several processes adds the role of the one that answers.
+    assert.deepEqual([status, stringAt(json, 'status')], [200, 'ok']);
   }),
 
   test('_all_dbs lists created databases', async (t) => {

@@ -1,0 +1,227 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../../../support/patience.ts';
+import { SetteeProcess } from '../settee-process.ts';
+
+let temporary = '';
+const started: SetteeProcess[] = [];
+
+beforeAll(async () => {
+  temporary = await realpath(await mkdtemp(join(tmpdir(), 'settee-workers-test-')));
+});
+
+afterAll(() => rm(temporary, { recursive: true }));
+
+afterEach(async () => {
+  for (const settee of started.splice(0)) await settee.stop();
+});
+
+function serve(folder: string, ...more: string[]): SetteeProcess {
+  const server = new SetteeProcess(['serve', '--no-demo', '--port', '0', '--workers', '2', '--data', folder, ...more]);
+  started.push(server);
+  return server;
+}
+
+const newFolder = () => mkdtemp(join(temporary, 'data-'));
+
+async function send(url: string, method: string, body?: string): Promise<number> {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(url, { method, headers, body: body ?? null });
+  await response.arrayBuffer();
+  return response.status;
+}
+
+/** The processes that it has started: the owner first, then the readers. */
+function childrenOf({ child: { pid } }: SetteeProcess): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return text === '' ? [] : text.split(' ').map(Number);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const socketFolders = async () => (await readdir(tmpdir())).filter((name) => /^settee-workers-[^t]/.test(name)).sort();
+
+/** Only Linux tells which processes a process has started. */
+describe.runIf(process.platform === 'linux')('a server of several processes', () => {
+  test('says so, and leaves nothing behind when it ends', async () => {
+    const before = await socketFolders();
+    const server = serve(await newFolder());
+    const url = await server.url();
+    await expect
+      .poll(() => server.stdout, patient)
+      .toContain('\nIt runs as 2 processes that accept requests, and one that owns the databases\n');
+    const children = childrenOf(server);
+    expect(children).toHaveLength(3);
+    const up = await fetch(`${url}_up`);
+    expect([up.status, await up.json()]).toEqual([200, { status: 'ok', role: 'reader' }]);
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+    expect(children.filter(isAlive)).toEqual([]);
+    expect((await socketFolders()).filter((name) => !before.includes(name))).toEqual([]);
+    expect(server.stderr.split('\n').map((line) => line.replace(/^\S+ /, ''))).toEqual([
+      `[info] the server has started: Settee 0.1.0 at ${url}`,
+      '[info] the server is stopping',
+      '[info] the server has stopped',
+      '',
+    ]);
+  });
+
+  test('keeps acknowledged writes when its owner is killed, and goes on with another one', async () => {
+    const server = serve(await newFolder());
+    const url = await server.url();
+    await send(`${url}db`, 'PUT');
+    const outcomes = new Map<string, number>();
+    let isOver = false;
+    const writer = async (name: string) => {
+      for (let count = 0; !isOver; count++) {
+        const id = `${name}-${count}`;
+        outcomes.set(id, await send(`${url}db/${id}`, 'PUT', '{}'));
+      }
+    };
+    const writers = ['a', 'b', 'c', 'd'].map(writer);
+    for (let kills = 0; kills < 2; kills++) {
+      const at = outcomes.size;
+      await expect.poll(() => outcomes.size, patient).toBeGreaterThan(at + 50);
+      const children = childrenOf(server);
+      // The readers stay.
+      const owner = kills === 0 ? children[0] : children.at(-1);
+      process.kill(owner ?? 0, 'SIGKILL');
+      await server.says(new RegExp(`(?:another one is started[^]*){${kills + 1}}`));
+    }
+    const at = outcomes.size;
+    await expect.poll(() => outcomes.size, patient).toBeGreaterThan(at + 50);
+    isOver = true;
+    await Promise.all(writers);
+    expect([...new Set(outcomes.values())].filter((status) => status !== 201 && status !== 503)).toEqual([]);
+    const response = await fetch(`${url}db/_all_docs`);
+    const { rows } = (await response.json()) as { rows: { id: string }[] };
+    const stored = new Set(rows.map(({ id }) => id));
+    expect([...outcomes].filter(([id, status]) => status === 201 && !stored.has(id))).toEqual([]);
+  });
+
+  test('replaces readers, on the same port even if all of them have ended', async () => {
+    const server = serve(await newFolder());
+    const url = await server.url();
+    const readers = childrenOf(server).slice(1);
+    for (const pid of readers) process.kill(pid, 'SIGKILL');
+    await expect.poll(() => childrenOf(server).filter((pid) => !readers.includes(pid)).length, patient).toBe(3);
+    await expect.poll(() => send(`${url}_up`, 'GET').catch(() => 0), patient).toBe(200);
+  });
+
+  test('whose supervisor is killed ends in order, and the next start is not kept from anything', async () => {
+    const folder = await newFolder();
+    const server = serve(folder);
+    const url = await server.url();
+    await send(`${url}db`, 'PUT');
+    const children = childrenOf(server);
+    await server.stop('SIGKILL');
+    await expect.poll(() => children.filter(isAlive), patient).toEqual([]);
+    const next = serve(folder);
+    expect(await send(`${await next.url()}db`, 'GET')).toBe(200);
+  });
+
+  test('all of whose processes are killed starts again', async () => {
+    const folder = await newFolder();
+    const server = serve(folder);
+    await send(`${await server.url()}db`, 'PUT');
+    for (const pid of [server.child.pid ?? 0, ...childrenOf(server)]) process.kill(pid, 'SIGKILL');
+    await server.exited;
+    const next = serve(folder);
+    expect(await send(`${await next.url()}db`, 'GET')).toBe(200);
+  });
+
+  test('ends the feeds of clients that go away, and those that are open when it stops', async () => {
+    const server = serve(await newFolder());
+    const url = await server.url();
+    await send(`${url}db`, 'PUT');
+    const feeds = async () => {
+      const response = await fetch(`${url}_stats/httpd/clients_requesting_changes`);
+      const { httpd } = (await response.json()) as {
+        httpd: { clients_requesting_changes: { current: number | null } };
+      };
+      return httpd.clients_requesting_changes.current ?? 0;
+    };
+    const leaving = new AbortController();
+    const feed = `${url}db/_changes?feed=continuous&heartbeat=20`;
+    await fetch(feed, { signal: leaving.signal });
+    await expect.poll(feeds, patient).toBe(1);
+    leaving.abort();
+    await expect.poll(feeds, patient).toBe(0);
+    const open = await fetch(feed);
+    const ended = open.text();
+    await expect.poll(feeds, patient).toBe(1);
+    server.child.kill('SIGTERM');
+    expect(await ended).toContain('last_seq');
+    expect(await server.exited).toEqual({ code: 0, signal: null });
+  });
+
+  test('takes and returns attachments of 50 MB', async () => {
+    const server = serve(await newFolder());
+    const url = await server.url();
+    await send(`${url}db`, 'PUT');
+    const bytes = Buffer.alloc(52_428_800, 'a piece of an attachment');
+    const put = await fetch(`${url}db/large/file`, { method: 'PUT', body: bytes });
+    expect([put.status, await put.json()]).toEqual([201, expect.objectContaining({ ok: true })]);
+    const got = Buffer.from(await (await fetch(`${url}db/large/file`)).arrayBuffer());
+    expect(got.equals(bytes)).toBe(true);
+  });
+
+  test('does not start on a folder that another one uses, and ends with its reason', async () => {
+    const folder = await newFolder();
+    const url = await serve(folder).url();
+    const second = serve(folder);
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toContain(`is in use by process`);
+    expect(second.stderr).toContain(`which answers at ${url.replace(/\/$/, '')}`);
+    expect(second.stdout).toBe('');
+  });
+
+  test('does not start on a port that is taken', async () => {
+    const url = await serve(await newFolder()).url();
+    const { port } = new URL(url);
+    const second = serve(await newFolder(), '--port', port);
+    expect(await second.exited).toEqual({ code: 1, signal: null });
+    expect(second.stderr).toContain(`Settee can't listen on 127.0.0.1:${port}: another program uses this port.`);
+  });
+
+  test('is ended at once by a second signal, with all processes', async () => {
+    const server = serve(await newFolder());
+    const url = await server.url();
+    const children = childrenOf(server);
+    const response = await fetch(url, { method: 'GET', keepalive: true });
+    await response.text();
+    await send(`${url}db`, 'PUT');
+    const upload = fetch(`${url}db/a/b`, {
+      method: 'PUT',
+      body: new ReadableStream({ pull: () => new Promise(() => undefined) }),
+      duplex: 'half',
+    } as RequestInit);
+    upload.catch(() => undefined);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    server.child.kill('SIGTERM');
+    await server.says(/the server is stopping/);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    server.child.kill('SIGTERM');
+    expect(await server.exited).toEqual({ code: 1, signal: null });
+    await expect.poll(() => children.filter(isAlive), patient).toEqual([]);
+  });
+});
+
+test('pipes of processes are closed with them', async () => {
+  // A start that fails must not leave its children with the output of the command open.
+  const failing = serve(await newFolder(), '--host', '0.0.0.0');
+  const [code] = await once(failing.child, 'close');
+  expect(code).toBe(2);
+  expect(failing.stderr).toContain('Settee does not listen on 0.0.0.0: it has no admin');
+});
