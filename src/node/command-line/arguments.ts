@@ -201,17 +201,18 @@ function parsePort(given: string | undefined, environment: Environment): number 
 
 const MAX_WORKERS = 64;
 
-/** The number of processes that accept requests; 1 for a server that is one process. */
-function parseWorkers(given: string | undefined, environment: Environment): number {
+/** The number of processes that accept requests. 1, and undefined: the server is one process. */
+function parseWorkers(given: string | undefined, environment: Environment): number | undefined {
   const flag = given === undefined ? 'SETTEE_WORKERS' : '--workers';
-  const text = given ?? environment['SETTEE_WORKERS'] ?? '1';
-  if (text === 'auto') return Math.min(MAX_WORKERS, availableParallelism());
-  if (/^\d{1,9}$/.test(text)) return wholeNumber(text, { flag, lowest: 1, highest: MAX_WORKERS }, 'serve');
-  throw new UsageError(`${flag} is "${text}"; it must be auto, or a whole number from 1 to ${MAX_WORKERS}.`, 'serve');
+  return optional(given ?? environment['SETTEE_WORKERS'], (text) => {
+    if (text === 'auto') return Math.min(MAX_WORKERS, availableParallelism());
+    if (/^\d{1,9}$/.test(text)) return wholeNumber(text, { flag, lowest: 1, highest: MAX_WORKERS }, 'serve');
+    throw new UsageError(`${flag} is "${text}"; it must be auto, or a whole number from 1 to ${MAX_WORKERS}.`, 'serve');
+  });
 }
 
-function assertShareable(workers: number, isInMemory: boolean, storage: string | undefined): void {
-  if (workers === 1) return;
+function assertShareable(workers: number | undefined, isInMemory: boolean, storage: string | undefined): void {
+  if (workers === undefined || workers === 1) return;
   if (isInMemory) {
     const reason = "Several processes can't share what one of them keeps in memory; leave out --workers or --memory.";
     throw new UsageError(reason, 'serve');

@@ -1,5 +1,5 @@
 import { assert } from 'chai';
-import { assertAllowed, assertJson } from '../../support/conformance/answer.ts';
+import { assertAllowed } from '../../support/conformance/answer.ts';
 import { arrayAt, at, numberAt, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { nextPoll, type Toolkit } from '../../support/conformance/toolkit.ts';

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { parseCommand } from '../../../../src/node/command-line/arguments.ts';
 import { UsageError } from '../../../../src/node/terminal/usage-error.ts';
@@ -50,6 +51,10 @@ describe('serve', () => {
       },
     });
     expect(parse('--memory')).toMatchObject({ options: { memory: true } });
+    expect(parse('--workers 4')).toMatchObject({ options: { workers: 4 } });
+    expect(parse('', { SETTEE_WORKERS: '3' })).toMatchObject({ options: { workers: 3 } });
+    expect(parse('--workers auto')).toMatchObject({ options: { workers: Math.min(64, availableParallelism()) } });
+    expect(parse('--workers 1 --memory')).toMatchObject({ options: { workers: 1, memory: true } });
     expect(parse('--preset pouchdb')).toMatchObject({ options: { preset: 'pouchdb' } });
   });
 
@@ -95,6 +100,17 @@ describe('serve', () => {
     ['--port http', '--port is "http"; it must be a whole number from 0 to 65535.'],
     ['--demo-port -1', "Option '--demo-port' argument is ambiguous."],
     ['--demo-port 65536', '--demo-port is "65536"; it must be a whole number from 0 to 65535.'],
+    ['--workers some', '--workers is "some"; it must be auto, or a whole number from 1 to 64.'],
+    ['--workers 65', '--workers is "65"; it must be a whole number from 1 to 64.'],
+    ['--workers 0', '--workers is "0"; it must be a whole number from 1 to 64.'],
+    [
+      '--workers 2 --memory',
+      "Several processes can't share what one of them keeps in memory; leave out --workers or --memory.",
+    ],
+    [
+      '--workers 2 --storage postgres://localhost/db',
+      'Several processes on one storage in PostgreSQL are not supported yet; leave out --workers.',
+    ],
     ['--demo-port 1 --no-demo', '--no-demo serves no demo; leave out --demo-port or --no-demo.'],
     ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
     ['--log-level loud', '--log-level is "loud"; it must be one of none, error, warning, info, debug, request.'],

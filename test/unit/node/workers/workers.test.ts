@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -199,16 +200,13 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
     const server = serve(await newFolder());
     const url = await server.url();
     const children = childrenOf(server);
-    const response = await fetch(url, { method: 'GET', keepalive: true });
-    await response.text();
     await send(`${url}db`, 'PUT');
-    const upload = fetch(`${url}db/a/b`, {
-      method: 'PUT',
-      body: new ReadableStream({ pull: () => new Promise(() => undefined) }),
-      duplex: 'half',
-    } as RequestInit);
-    upload.catch(() => undefined);
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // It waits for the rest of this one.
+    const headers = { 'content-length': 2_000_000, expect: '100-continue' };
+    const upload = request(`${url}db/never`, { method: 'PUT', headers });
+    upload.on('error', () => undefined);
+    upload.flushHeaders();
+    await once(upload, 'continue');
     server.child.kill('SIGTERM');
     await server.says(/the server is stopping/);
     await new Promise((resolve) => setTimeout(resolve, 600));
