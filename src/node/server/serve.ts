@@ -58,7 +58,7 @@ export async function serve(
     signals.stop = onEndSignals(host, resolve, () => host.exit(1));
   });
   host.stdout.write(server.lines.map((line) => `${line}\n`).join(''));
-  const failed = await Promise.race([signalled, server.failure]).then(
+  const failed = await Promise.race(server.failure === undefined ? [signalled] : [signalled, server.failure]).then(
     () => undefined,
     (error: unknown) => ({ error }),
   );
