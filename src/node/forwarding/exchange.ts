@@ -24,12 +24,11 @@ export interface Exchange {
   grant(bytes: number): void;
   /** The owner reads no more of the body. */
   stopBody(isRefused: boolean): void;
+  /** When it is called for the second time, it begins to watch whether the client goes away, which takes longer than most requests. */
+  look(): void;
   /** The connection to the owner has ended. */
   lose(link: Link): void;
 }
-
-/** Requests that take longer learn that their client has gone; the others are answered before. */
-const WATCH_AFTER_MS = 20;
 
 export class OpenExchange implements Exchange {
   readonly #link: Link;
@@ -39,6 +38,9 @@ export class OpenExchange implements Exchange {
   #reject: (failure: DatabaseError) => void = () => undefined;
   #sender: StreamSender | undefined;
   #received: ReceivedStream | undefined;
+  /** Until it is answered. */
+  #request: PlainRequest | undefined;
+  #looks = 0;
   #unwatch: (() => void) | undefined;
   #isAnswered = false;
 
@@ -62,7 +64,7 @@ export class OpenExchange implements Exchange {
       const body: BodyKind = stream === undefined ? (whole ? 'bytes' : 'null') : 'stream';
       const head = { method, url, headers, peer, scheme, body, length: stream?.length };
       this.#link.send(headFrameOf(REQUEST, this.#id, head, whole ?? undefined));
-      this.#watch(request);
+      this.#request = request;
       request.held?.release();
       if (stream === undefined) return;
       this.#sender = new StreamSender(this.#link, this.#id, stream);
@@ -75,6 +77,7 @@ export class OpenExchange implements Exchange {
     const { head, bytes } = splitHead(payload);
     const response = parseResponseHead(head);
     this.#isAnswered = true;
+    this.#request = undefined;
     this.#unwatch?.();
     if (response.body === 'stream') {
       this.#received = new ReceivedStream(this.#link, this.#id, response.length, () => this.#abort());
@@ -114,19 +117,17 @@ export class OpenExchange implements Exchange {
     this.#finish();
   }
 
-  /** The signal is made on demand, which takes longer than most requests. */
-  #watch(request: PlainRequest): void {
-    const timer = setTimeout(() => {
-      const { signal } = request;
-      const onAbort = () => {
-        this.#abort();
-        this.#reject(new DatabaseError('cancelled', 'The client has gone.'));
-      };
-      if (signal?.aborted === true) onAbort();
-      else signal?.addEventListener('abort', onAbort, { once: true });
-      this.#unwatch = () => signal?.removeEventListener('abort', onAbort);
-    }, WATCH_AFTER_MS);
-    this.#unwatch = () => clearTimeout(timer);
+  look(): void {
+    this.#looks++;
+    const signal = this.#looks === 2 ? this.#request?.signal : undefined;
+    if (signal === undefined) return;
+    const onAbort = () => {
+      this.#abort();
+      this.#reject(new DatabaseError('cancelled', 'The client has gone.'));
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    this.#unwatch = () => signal.removeEventListener('abort', onAbort);
   }
 
   #abort(): void {

@@ -11,6 +11,8 @@ import { Link } from './link.ts';
 const WAIT_MS = 5_000;
 /** How long to wait between two attempts to connect. */
 const RETRY_MS = 50;
+/** Requests that take longer than this, or twice as long, notice that their client has gone. */
+const LOOK_MS = 250;
 /** Requests without effects, which may be sent a second time. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
@@ -55,6 +57,8 @@ class OwnerConnection implements Forwarder {
   #link: Link | undefined;
   #connecting: Link | undefined;
   #retry: NodeJS.Timeout | undefined;
+  /** Defined while requests are under way. */
+  #looking: NodeJS.Timeout | undefined;
   #lastId = 0;
   #isClosed = false;
   /** The last reason that was logged: attempts fail again and again. */
@@ -90,6 +94,7 @@ class OwnerConnection implements Forwarder {
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#retry);
+    clearTimeout(this.#looking);
     this.#connecting?.destroy();
     this.#link?.end();
     for (const settle of this.#waiting) settle(false);
@@ -107,6 +112,7 @@ class OwnerConnection implements Forwarder {
     const stream = whole === undefined ? toStream(request.body) : undefined;
     const exchange = new OpenExchange(link, id, () => this.#exchanges.delete(id));
     this.#exchanges.set(id, exchange);
+    this.#looking ??= setTimeout(() => this.#look(), LOOK_MS);
     const response = await exchange.run(request, whole, stream);
     if (response !== undefined) return response;
     if (!SAFE_METHODS.has(request.method)) return this.#outcomeUnknown(request);
@@ -117,6 +123,11 @@ class OwnerConnection implements Forwarder {
     await this.whenConnected();
     const link = this.#link;
     return link === undefined ? this.#unavailable(request) : this.#send(link, request, true);
+  }
+
+  #look(): void {
+    for (const exchange of [...this.#exchanges.values()]) exchange.look();
+    this.#looking = this.#exchanges.size === 0 ? undefined : setTimeout(() => this.#look(), LOOK_MS);
   }
 
   #nextId(): number {
