@@ -65,7 +65,6 @@ export class OpenExchange implements Exchange {
       const head = { method, url, headers, peer, scheme, body, length: stream?.length };
       this.#link.send(headFrameOf(REQUEST, this.#id, head, whole ?? undefined));
       this.#request = request;
-      request.held?.release();
       if (stream === undefined) return;
       this.#sender = new StreamSender(this.#link, this.#id, stream);
       // What failed is the client's connection, or a rule of this process, which the owner answers with.
@@ -77,8 +76,7 @@ export class OpenExchange implements Exchange {
     const { head, bytes } = splitHead(payload);
     const response = parseResponseHead(head);
     this.#isAnswered = true;
-    this.#request = undefined;
-    this.#unwatch?.();
+    this.#forget();
     if (response.body === 'stream') {
       this.#received = new ReceivedStream(this.#link, this.#id, response.length, () => this.#abort());
     }
@@ -135,8 +133,15 @@ export class OpenExchange implements Exchange {
     this.#finish();
   }
 
-  #finish(): void {
+  /** What the body holds counts until then: the owner has it as long. */
+  #forget(): void {
+    this.#request?.held?.release();
+    this.#request = undefined;
     this.#unwatch?.();
+  }
+
+  #finish(): void {
+    this.#forget();
     if (this.#sender?.isOver === false) {
       this.#sender.cancel();
       // The owner does not wait for the rest of the body.

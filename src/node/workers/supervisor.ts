@@ -109,8 +109,11 @@ class Supervisor {
     const owner = this.#forkOwner();
     await owner.listening;
     const { workers = 1 } = this.#options;
-    const urls = await Promise.all(Array.from({ length: workers }, () => this.#forkReader().ready));
-    this.#url = urls[0];
+    const readers = Array.from({ length: workers }, () => this.#forkReader());
+    // The owner starts when it knows the address; until then it can only end.
+    const ready = Promise.all(readers.map((reader) => reader.ready));
+    await Promise.race([ready, owner.started]);
+    [this.#url] = await ready;
     this.#send(owner.child, { type: 'address', url: this.#url ?? '' });
     const server = await owner.started;
     this.#keepOwner(owner);
@@ -121,14 +124,14 @@ class Supervisor {
   async close(): Promise<void> {
     this.#isClosing = true;
     const owner = this.#owner;
+    const hasOwner = owner !== undefined && this.#children.has(owner);
     const ends = [...this.#children].map((child) => ended(child));
     for (const child of this.#children) this.#send(child, { type: 'stop' });
     const deadline = setTimeout(this.#killAll, MAX_CLOSE_MS);
     await Promise.all(ends);
     clearTimeout(deadline);
     process.off('exit', this.#killAll);
-    if (owner !== undefined && owner.exitCode !== 0)
-      throw new Error('the owner of the databases did not close cleanly');
+    if (hasOwner && owner.exitCode !== 0) throw new Error('the owner of the databases did not close cleanly');
   }
 
   #forkOwner(): Begun {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -186,6 +186,19 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
     expect(second.stderr).toContain(`is in use by process`);
     expect(second.stderr).toContain(`which answers at ${url.replace(/\/$/, '')}`);
     expect(second.stdout).toBe('');
+  });
+
+  test("ends with the reason if its owner can't start again", async () => {
+    const folder = await newFolder();
+    const server = serve(folder);
+    await server.url();
+    const children = childrenOf(server);
+    await writeFile(join(folder, 'settee.ini'), '[log]\nlevel = loud\n');
+    process.kill(children[0] ?? 0, 'SIGKILL');
+    expect(await server.exited).toEqual({ code: 2, signal: null });
+    expect(server.stderr).toContain('The process that owns the databases ended (SIGKILL); another one is started.');
+    expect(server.stderr).toContain('log/level');
+    expect(children.filter(isAlive)).toEqual([]);
   });
 
   test('does not start on a port that is taken', async () => {
