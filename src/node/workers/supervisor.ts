@@ -175,8 +175,9 @@ class Supervisor {
     };
     for (const promise of [begun.listening, begun.started, begun.ready]) promise.catch(() => undefined);
     const port = this.#port;
+    const start = { type: 'start', role, options: this.#options, path, secret, readers, port } as const;
     void message('hello').then(
-      () => this.#send(child, { type: 'start', role, options: this.#options, path, secret, readers, port }),
+      () => this.#send(child, this.#isClosing ? { type: 'stop' } : start),
       () => undefined,
     );
     return begun;
