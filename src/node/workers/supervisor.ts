@@ -209,8 +209,11 @@ class Supervisor {
     } catch (error) {
       if (this.#isClosing) return;
       // It has said why it can't start; otherwise it was killed, or has crashed.
-      if (error instanceof DatabaseError && error.code !== 'cancelled') this.#fail(error);
-      else this.#keepOwner(owner);
+      const isSaid = !(error instanceof DatabaseError && error.code === 'cancelled');
+      if (!isSaid) return this.#keepOwner(owner);
+      // It ends by itself, and has nothing to close.
+      this.#owner = undefined;
+      this.#fail(error);
     }
   }
 
