@@ -74,6 +74,13 @@ export function tooManyFiles(cause: unknown): DatabaseError {
   return new DatabaseError('too_busy', reason, { cause });
 }
 
+/** A temporary error: it ends when other requests end. */
+export function tooManyReaders(cause: unknown): DatabaseError {
+  const reason =
+    'As many states of the database are being read as LMDB permits; nothing was changed. Try again in a moment; if it happens often, start fewer processes.';
+  return new DatabaseError('too_busy', reason, { cause });
+}
+
 export function storageFailed(file: string, what: string, cause: unknown): DatabaseError {
   return new DatabaseError('storage_failed', `File "${file}": ${what} failed (${messageOf(cause)}); try again`, {
     cause,

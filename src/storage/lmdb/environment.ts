@@ -10,7 +10,7 @@ import { checkDataFile } from './data-file.ts';
 import { hasCode } from './folder.ts';
 import { mustHaveDescriptors } from './host-limits.ts';
 import { type JournalDamage, type RecoveredJournal, recoverJournal, spansOf } from './journal-recovery.ts';
-import { findSegments } from './journal-segment.ts';
+import { findSegments, type LoadedSegments } from './journal-segment.ts';
 import { decodeOwner, encodeOwner, LMDB_FORMAT, type OwnerRecord } from './owner-record.ts';
 
 const OWNER = 'owner';
@@ -76,8 +76,8 @@ export async function turnForCommit(): Promise<void> {
 }
 
 /** Reopens one that this process had open, in the same turn. Only if the data file still exists: LMDB would create another. */
-export function reopenEnvironment(path: string): Environment {
-  const root = openRoot(path);
+export function reopenEnvironment(path: string, readOnly: boolean): Environment {
+  const root = openRoot(path, readOnly);
   try {
     return openDatabases(root, openState(root));
   } catch (error) {
@@ -87,12 +87,12 @@ export function reopenEnvironment(path: string): Environment {
 }
 
 /**
- * Closes one that was written to, and has no running commit. LMDB as of lmdb-js 3.5.6 keeps the list of free pages of the last
+ * Closes one that has no running commit. If it was written to, LMDB as of lmdb-js 3.5.6 keeps the list of free pages of the last
  * commit, and forgets to free its memory on closing; a transaction that is rolled back frees it.
  */
-export async function closeEnvironment({ root }: Environment): Promise<void> {
+export async function closeEnvironment({ root }: Environment, readOnly = false): Promise<void> {
   try {
-    root.transactionSync(() => ABORT);
+    if (!readOnly) root.transactionSync(() => ABORT);
   } finally {
     await root.close();
   }
@@ -194,9 +194,38 @@ export function writeState({ root, state, journal }: Environment, copied: FileSt
   });
 }
 
+/** What a follower compares to notice that something else than the end of the journal has changed. */
+export interface OwnerMark {
+  readonly epoch: number;
+  /** The owner's record, encoded. */
+  readonly owner: string;
+  readonly head: string | undefined;
+}
+
+/** Returns it as of the last commit, and begins the read transaction of this turn there. */
+export function readMark(file: string, { root, state }: Environment): OwnerMark {
+  root.resetReadTxn();
+  const entry = state.getEntry(OWNER);
+  if (entry?.version === undefined) throw ownerMissing(file);
+  return { epoch: entry.version, owner: entry.value, head: state.get(HEAD) };
+}
+
+/**
+ * Returns the journal as this turn's transaction and the segments have it, which were loaded before that began: so a record that
+ * LMDB has is never missing before one of a segment.
+ */
+export function readFollowedJournal(
+  environment: Environment,
+  owner: OwnerRecord,
+  epoch: number,
+  loaded: LoadedSegments,
+): RecoveredJournal {
+  return readJournal(environment, loaded, owner, epoch).recovered;
+}
+
 function readJournal(
   { journal }: Environment,
-  folder: string,
+  source: string | LoadedSegments,
   { start, truncated, earlier }: OwnerRecord,
   epoch: number,
 ): { readonly inEnvironment: readonly JournalRecord[]; readonly recovered: RecoveredJournal } {
@@ -204,7 +233,8 @@ function readJournal(
   const formerSpans = earlier ?? spansOf(inEnvironment.filter(({ number }) => number < start));
   // Where the former owner's records end is not known yet.
   const spans = [...formerSpans, { epoch, from: start, end: Number.POSITIVE_INFINITY }];
-  const recovered = recoverJournal({ segments: findSegments(folder), inEnvironment, spans, truncated });
+  const loaded = typeof source === 'string' ? { segments: findSegments(source) } : source;
+  const recovered = recoverJournal({ ...loaded, inEnvironment, spans, truncated });
   return { inEnvironment, recovered };
 }
 

@@ -20,6 +20,12 @@ export interface KeptSegment {
   readonly bytes: number;
 }
 
+export interface RecoveredSegment extends KeptSegment {
+  readonly epoch: number;
+  /** The length of the sound records at its beginning. */
+  readonly soundBytes: number;
+}
+
 /** A record that can't be read though the journal shows that it was written. */
 export interface JournalDamage {
   readonly number: number;
@@ -39,7 +45,7 @@ export interface RecoveredJournal {
   readonly inEnvironment: readonly number[];
   /** Where the records lie, without empty spans. */
   readonly spans: readonly JournalSpan[];
-  readonly kept: readonly KeptSegment[];
+  readonly kept: readonly RecoveredSegment[];
   /** Segments that hold nothing that is needed. */
   readonly leftovers: readonly string[];
 }
@@ -47,6 +53,8 @@ export interface RecoveredJournal {
 interface Sources {
   /** By epoch and first number. */
   readonly segments: readonly Segment[];
+  /** Returns the content of a segment. Default: reads the file. */
+  readonly read?: (path: string) => Uint8Array;
   /** Records in LMDB's own journal, ascending. */
   readonly inEnvironment: readonly JournalRecord[];
   /** Ascending; the last one is the former owner's, and has no end yet. */
@@ -59,15 +67,16 @@ interface Sources {
  * Joins the records in the segments with those in LMDB. The journal ends where a number is missing, whatever comes later:
  * no record may survive without those before it.
  */
-export function recoverJournal({ segments, inEnvironment, spans, truncated }: Sources): RecoveredJournal {
+export function recoverJournal(sources: Sources): RecoveredJournal {
+  const { segments, inEnvironment, spans, truncated, read: readFile = readFileSync } = sources;
   const records: JournalRecord[] = [];
   const found: JournalSpan[] = [];
-  const kept: KeptSegment[] = [];
+  const kept: RecoveredSegment[] = [];
   let damage: JournalDamage | undefined;
   for (const span of spans) {
     const from = Math.max(span.from, truncated);
     if (from >= span.end) continue;
-    const read = readSegments(segments, { ...span, from });
+    const read = readSegments(segments, { ...span, from }, readFile);
     const run = runFrom(from, span.end, textsByNumber([inEnvironment, read.records]));
     records.push(...run);
     const end = from + run.length;
@@ -108,7 +117,7 @@ export function spansOf(records: readonly JournalRecord[]): JournalSpan[] {
 interface ReadSegments {
   /** Records up to the first unsound one in each segment. */
   readonly records: readonly JournalRecord[];
-  readonly segments: readonly KeptSegment[];
+  readonly segments: readonly RecoveredSegment[];
   /** Where segments hold something that is neither a sound record nor cut short by a crash. */
   readonly damaged: readonly { readonly place: string; readonly behind: readonly JournalRecord[] }[];
 }
@@ -125,22 +134,26 @@ function damageAt(number: number, { records, damaged }: ReadSegments): JournalDa
   return behind.length === 0 ? undefined : { number, place: 'the data file, which lacks it', behind };
 }
 
-function readSegments(segments: readonly Segment[], span: JournalSpan): ReadSegments {
+function readSegments(
+  segments: readonly Segment[],
+  span: JournalSpan,
+  readFile: (path: string) => Uint8Array,
+): ReadSegments {
   const ofEpoch = segments.filter(({ epoch, first }) => epoch === span.epoch && first < span.end);
   const records: JournalRecord[] = [];
-  const kept: KeptSegment[] = [];
+  const kept: RecoveredSegment[] = [];
   const damaged: ReadSegments['damaged'][number][] = [];
   for (const [index, { path, first }] of ofEpoch.entries()) {
     const end = ofEpoch[index + 1]?.first ?? span.end;
     if (end <= span.from) continue;
-    const bytes = readFileSync(path);
+    const bytes = readFile(path);
     const decoded = decodeRecords(bytes, crc32);
     records.push(...decoded.records.filter(({ number }) => number < span.end));
     const behind = recordsBehind(bytes, decoded.end, crc32);
     if (behind.length > 0 || isLastDamaged(bytes, decoded.end, crc32)) {
       damaged.push({ place: `byte ${decoded.end} of ${basename(path)}`, behind });
     }
-    kept.push({ path, first, end, bytes: bytes.length });
+    kept.push({ path, epoch: span.epoch, first, end, bytes: bytes.length, soundBytes: decoded.end });
   }
   return { records, segments: kept, damaged };
 }

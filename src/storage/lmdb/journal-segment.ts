@@ -1,6 +1,7 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { must } from '../../base/shared/assert.ts';
 import { hasCode, syncPath } from './folder.ts';
 
 /**
@@ -27,6 +28,27 @@ export function findSegments(folder: string): Segment[] {
     return match === null ? [] : [{ path: join(folder, name), epoch: Number(match[1]), first: Number(match[2]) }];
   });
   return segments.sort((left, right) => left.epoch - right.epoch || left.first - right.first);
+}
+
+/** Segments, and what was in them when they were loaded. */
+export interface LoadedSegments {
+  readonly segments: readonly Segment[];
+  readonly read: (path: string) => Uint8Array;
+}
+
+/** Reads all segments in this turn. Those that are removed meanwhile are left out. */
+export function loadSegments(folder: string): LoadedSegments {
+  const contents = new Map<string, Uint8Array>();
+  const segments = findSegments(folder).filter(({ path }) => {
+    try {
+      contents.set(path, readFileSync(path));
+      return true;
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return false;
+      throw error;
+    }
+  });
+  return { segments, read: (path) => must(contents.get(path)) };
 }
 
 /**

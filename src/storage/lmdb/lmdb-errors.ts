@@ -1,5 +1,5 @@
 import { DatabaseError, messageOf } from '../../base/errors/database-error.ts';
-import { storageCorrupt, storageFailed, storageFull, tooManyFiles } from '../storage-errors.ts';
+import { storageCorrupt, storageFailed, storageFull, tooManyFiles, tooManyReaders } from '../storage-errors.ts';
 import { freeBytes, isLackOfDescriptors } from './host-limits.ts';
 
 /** LMDB's own codes (lmdb.h) and those of the system, as lmdb-js reports them in `error.code`. */
@@ -7,6 +7,7 @@ const FULL = new Set<unknown>([-30792, 'ENOSPC', 'EDQUOT', 'EFBIG', 28, 122, 27]
 const CORRUPT = new Set<unknown>([-30797, -30796, -30793]);
 /** What a background copy (`backup`) says about damage: it has no code. */
 const CORRUPT_MESSAGE = /\bMDB_(CORRUPTED|PAGE_NOTFOUND|INVALID|INCOMPATIBLE)\b/;
+const READERS_FULL = -30790;
 const INPUT_OUTPUT_ERROR = 5;
 /** Below this much free space an input/output error counts as a full disk. */
 const SCARCE_BYTES = 2 ** 20;
@@ -32,7 +33,13 @@ export async function toDatabaseError(
 /** Maps a failure of a read to an error, in the same turn. */
 export function toReadError(error: unknown, file: string): DatabaseError {
   if (error instanceof DatabaseError) return error;
+  if (isLackOfReaders(error)) return tooManyReaders(error);
   return isDamage(error) ? storageCorrupt(file, messageOf(error), error) : storageFailed(file, 'reading it', error);
+}
+
+/** Returns whether LMDB has no place for another read transaction in its lock file. */
+export function isLackOfReaders(error: unknown): boolean {
+  return memberOf(error, 'code') === READERS_FULL;
 }
 
 function isDamage(error: unknown): boolean {

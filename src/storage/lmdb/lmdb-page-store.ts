@@ -3,7 +3,13 @@ import { crc32 } from 'node:zlib';
 import { must } from '../../base/shared/assert.ts';
 import { assertFileName } from '../backend-checks.ts';
 import { OpenFiles } from '../open-files.ts';
-import { MAX_PAGE_BYTES, type PageFile, type PageStore, type PageStoreSupport } from '../page-store.ts';
+import {
+  type FollowedFile,
+  MAX_PAGE_BYTES,
+  type PageFile,
+  type PageStore,
+  type PageStoreSupport,
+} from '../page-store.ts';
 import { journalDamaged, storageCorrupt, storageExists, storageMissing } from '../storage-errors.ts';
 import { createEnvironment, openEnvironment, takeOwnership, turnForCommit } from './environment.ts';
 import {
@@ -16,6 +22,8 @@ import {
   removeOtherGenerations,
   sweep,
 } from './folder.ts';
+import { FollowedFolder } from './following/followed-folder.ts';
+import { LmdbFollowedFile } from './following/lmdb-followed-file.ts';
 import { mustHaveRoom } from './host-limits.ts';
 import { type JournalFunctions, systemFunctions } from './journal-file.ts';
 import type { JournalDamage, RecoveredJournal } from './journal-recovery.ts';
@@ -42,6 +50,8 @@ export interface LmdbOptions {
   readonly checksWholly?: boolean;
   /** How many environments are open at a time, unless more are in use. Default: as open-environments.ts says. */
   readonly maxOpenEnvironments?: number;
+  /** How many states each followed file holds at most. Default: as following/holds.ts says. */
+  readonly maxHolds?: number;
 }
 
 /**
@@ -70,7 +80,8 @@ class LmdbPageStore implements PageStore {
   readonly #onDamage: OnJournalDamage;
   readonly #checksWholly: boolean;
   readonly #environments: OpenEnvironments;
-  readonly #open = new OpenFiles<LmdbPageFile>();
+  readonly #maxHolds: number | undefined;
+  readonly #open = new OpenFiles<LmdbPageFile | LmdbFollowedFile>();
   #swept: Promise<void> | undefined;
 
   constructor(folder: string, options: LmdbOptions) {
@@ -79,6 +90,7 @@ class LmdbPageStore implements PageStore {
     this.#onDamage = options.onDamage ?? refuseDamage;
     this.#checksWholly = options.checksWholly ?? false;
     this.#environments = new OpenEnvironments(options.maxOpenEnvironments);
+    this.#maxHolds = options.maxHolds;
   }
 
   async list(): Promise<string[]> {
@@ -100,6 +112,14 @@ class LmdbPageStore implements PageStore {
     });
   }
 
+  /** In another process than the owner's: two openings of a data file in one process share what they lock (following/README). */
+  follow(file: string): Promise<FollowedFile> {
+    return this.#open.open(async () => {
+      assertFileName(file);
+      return this.#named(file, 'following it', () => this.#follow(file));
+    });
+  }
+
   async destroy(file: string): Promise<void> {
     this.#open.mustBeOpen();
     assertFileName(file);
@@ -115,6 +135,22 @@ class LmdbPageStore implements PageStore {
 
   close(): Promise<void> {
     return this.#open.close();
+  }
+
+  async #follow(file: string): Promise<LmdbFollowedFile> {
+    const followed = new LmdbFollowedFile({
+      folder: new FollowedFolder(file, join(this.#folder, file)),
+      environments: this.#environments,
+      maxHolds: this.#maxHolds,
+      onClosed: (closed) => this.#open.forget(closed),
+    });
+    try {
+      await followed.move();
+      return followed;
+    } catch (error) {
+      await followed.close();
+      throw error;
+    }
   }
 
   async #create(file: string): Promise<void> {

@@ -23,8 +23,8 @@ export class OpenEnvironments {
   }
 
   /** Adds an open environment. `path` is that of its data file, and `file` what errors call it. */
-  add(file: string, path: string, environment: Environment): FileEnvironment {
-    return new FileEnvironment(this, { file, path, inode: statSync(path).ino }, environment);
+  add(file: string, path: string, environment: Environment, readOnly = false): FileEnvironment {
+    return new FileEnvironment(this, { file, path, inode: statSync(path).ino, readOnly }, environment);
   }
 
   /** Only for `FileEnvironment`. Runs as many commits at a time as there may be environments: LMDB executes fewer than that. */
@@ -56,14 +56,16 @@ interface DataFilePlace {
   readonly file: string;
   readonly path: string;
   readonly inode: number;
+  readonly readOnly: boolean;
 }
 
-/** The environment of a file that has an owner, sometimes closed while no one needs it. */
+/** The environment of an open file, sometimes closed while no one needs it. */
 export class FileEnvironment {
   readonly #all: OpenEnvironments;
   readonly #place: DataFilePlace;
   #environment: Environment | undefined;
   #users = 0;
+  #isRetired = false;
   /** While LMDB closes what was not used. */
   #closing: Promise<void> = Promise.resolve();
 
@@ -79,6 +81,10 @@ export class FileEnvironment {
     return statSync(this.#place.path, { throwIfNoEntry: false })?.ino === this.#place.inode;
   }
 
+  get isOpen(): boolean {
+    return this.#environment !== undefined;
+  }
+
   /** For use in this turn of the event loop. Opened again if it was closed; fails with `storage_deleted` if the data file is gone. */
   get now(): Environment {
     this.#environment ??= this.#reopen();
@@ -88,7 +94,7 @@ export class FileEnvironment {
 
   #reopen(): Environment {
     if (!this.isThere) throw storageDeleted(this.#place.file);
-    return reopenEnvironment(this.#place.path);
+    return reopenEnvironment(this.#place.path, this.#place.readOnly);
   }
 
   /** Keeps it open until `use` has ended. */
@@ -99,6 +105,21 @@ export class FileEnvironment {
     } finally {
       this.#users -= 1;
     }
+  }
+
+  /** Keeps it open until the returned function is called, which must be once. Only while it is open. */
+  hold(): () => void {
+    this.#users += 1;
+    return () => {
+      this.#users -= 1;
+      if (this.#isRetired) this.retire();
+    };
+  }
+
+  /** Closes it as soon as no one holds it. What it was opened for reading only. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#users === 0) void this.close().catch(() => undefined);
   }
 
   /** Like `during`, for a commit: if many files commit at a time, some wait for others. */
@@ -115,7 +136,8 @@ export class FileEnvironment {
   closeIfUnused(): boolean {
     if (this.#users > 0) return false;
     // What was committed is on the disk already, and the next use finds out whether it can still be opened.
-    const closed = this.#environment && closeEnvironment(this.#environment).catch(() => undefined);
+    const closed =
+      this.#environment && closeEnvironment(this.#environment, this.#place.readOnly).catch(() => undefined);
     this.#environment = undefined;
     this.#closing = Promise.all([this.#closing, closed]).then(() => undefined);
     return true;
@@ -126,6 +148,6 @@ export class FileEnvironment {
     const environment = this.#environment;
     this.#environment = undefined;
     this.#all.forget(this);
-    await Promise.all([this.#closing, environment && closeEnvironment(environment)]);
+    await Promise.all([this.#closing, environment && closeEnvironment(environment, this.#place.readOnly)]);
   }
 }

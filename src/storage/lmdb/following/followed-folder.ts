@@ -1,0 +1,87 @@
+import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
+import { must } from '../../../base/shared/assert.ts';
+import { nextTurn } from '../../../base/shared/turn.ts';
+import { storageCorrupt, storageMissing } from '../../storage-errors.ts';
+import { type Environment, movedTo, openEnvironment } from '../environment.ts';
+import { dataPath, findGenerations, hasCode } from '../folder.ts';
+
+/** A check of the data file while its owner writes may find damage that is none, or the file gone after a compaction. */
+const MAX_ATTEMPTS = 20;
+
+export interface OpenGeneration {
+  readonly number: number;
+  readonly environment: Environment;
+}
+
+/** The folder of a file that another process may write, compact and remove. */
+export class FollowedFolder {
+  readonly file: string;
+  readonly path: string;
+  readonly #inode: number;
+  /** While it is open, no other folder gets the same inode. Undefined where folders can't be opened, and inodes aren't used again. */
+  readonly #descriptor: number | undefined;
+
+  /** Fails with `storage_missing` if there is none. */
+  constructor(file: string, path: string) {
+    this.file = file;
+    this.path = path;
+    try {
+      this.#descriptor = openFolder(path);
+      this.#inode = (this.#descriptor === undefined ? statSync(path) : fstatSync(this.#descriptor)).ino;
+    } catch (error) {
+      throw hasCode(error, 'ENOENT') ? storageMissing(file) : error;
+    }
+  }
+
+  /** Whether it still has its name: one of the same name may have been made since. */
+  get isThere(): boolean {
+    return statSync(this.path, { throwIfNoEntry: false })?.ino === this.#inode;
+  }
+
+  /** Opens the generation that holds the file now, for reading. Fails with `storage_missing` if the folder was removed. */
+  async openGeneration(): Promise<OpenGeneration> {
+    for (let attempt = 1; ; attempt++) {
+      if (!this.isThere) throw storageMissing(this.file);
+      try {
+        const generation = await this.#tryGenerations();
+        if (generation !== undefined) return generation;
+        if (attempt === MAX_ATTEMPTS) throw storageCorrupt(this.file, `there is no data file in ${this.path}`);
+      } catch (error) {
+        const mayPass = hasCode(error, 'ENOENT') || hasCode(error, 'storage_corrupt');
+        if (!mayPass || attempt === MAX_ATTEMPTS) throw error;
+      }
+      await nextTurn();
+    }
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+  }
+
+  /** Starts at the lowest generation, which says where the file is now. */
+  async #tryGenerations(): Promise<OpenGeneration | undefined> {
+    const generations = (await findGenerations(this.path)) ?? [];
+    if (generations.length === 0) return undefined;
+    for (let number = must(generations[0]); ; ) {
+      const environment = await openEnvironment(this.file, dataPath(this.path, number), { readOnly: true });
+      try {
+        const next = movedTo(this.file, environment);
+        if (next === undefined) return { number, environment };
+        number = next;
+      } catch (error) {
+        await environment.root.close();
+        throw error;
+      }
+      await environment.root.close();
+    }
+  }
+}
+
+function openFolder(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (hasCode(error, 'EPERM') || hasCode(error, 'EISDIR') || hasCode(error, 'EACCES')) return undefined;
+    throw error;
+  }
+}
