@@ -78,7 +78,7 @@ export function recoverJournal(sources: Sources): RecoveredJournal {
     if (from >= span.end) continue;
     const read = readSegments(segments, { ...span, from }, readFile);
     const run = runFrom(from, span.end, textsByNumber([inEnvironment, read.records]));
-    records.push(...run);
+    for (const record of run) records.push(record);
     const end = from + run.length;
     if (run.length > 0) found.push({ epoch: span.epoch, from, end });
     for (const segment of read.segments) {
@@ -148,7 +148,7 @@ function readSegments(
     if (end <= span.from) continue;
     const bytes = readFile(path);
     const decoded = decodeRecords(bytes, crc32);
-    records.push(...decoded.records.filter(({ number }) => number < span.end));
+    for (const record of decoded.records) if (record.number < span.end) records.push(record);
     const behind = recordsBehind(bytes, decoded.end, crc32);
     if (behind.length > 0 || isLastDamaged(bytes, decoded.end, crc32)) {
       damaged.push({ place: `byte ${decoded.end} of ${basename(path)}`, behind });
