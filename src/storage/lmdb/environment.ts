@@ -1,4 +1,4 @@
-import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
@@ -51,6 +51,8 @@ export async function openEnvironment(
 ): Promise<Environment> {
   await checkDataFile(file, path, checksWholly);
   await turnForCommit();
+  // Its owner may have removed it meanwhile. lmdb-js as of 3.5.6 uses memory that it has freed if LMDB can't open a file.
+  if (readOnly) statSync(path);
   const root = openRoot(path, readOnly);
   try {
     const state = openState(root);

@@ -1,5 +1,4 @@
 import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
-import { must } from '../../../base/shared/assert.ts';
 import { nextTurn } from '../../../base/shared/turn.ts';
 import { storageCorrupt, storageMissing } from '../../storage-errors.ts';
 import { type Environment, movedTo, openEnvironment } from '../environment.ts';
@@ -38,12 +37,17 @@ export class FollowedFolder {
     return statSync(this.path, { throwIfNoEntry: false })?.ino === this.#inode;
   }
 
-  /** Opens the generation that holds the file now, for reading. Fails with `storage_missing` if the folder was removed. */
-  async openGeneration(): Promise<OpenGeneration> {
+  /**
+   * Opens the generation that holds the file now, for reading. Fails with `storage_missing` if the folder was removed.
+   *
+   * @param expected the generation that it was moved to, if that is known.
+   */
+  async openGeneration(expected?: number): Promise<OpenGeneration> {
     for (let attempt = 1; ; attempt++) {
       if (!this.isThere) throw storageMissing(this.file);
       try {
-        const generation = await this.#tryGenerations();
+        const first = attempt === 1 && expected !== undefined ? expected : await this.#lowest();
+        const generation = first === undefined ? undefined : await this.#openFrom(first);
         if (generation !== undefined) return generation;
         if (attempt === MAX_ATTEMPTS) throw storageCorrupt(this.file, `there is no data file in ${this.path}`);
       } catch (error) {
@@ -58,11 +62,13 @@ export class FollowedFolder {
     if (this.#descriptor !== undefined) closeSync(this.#descriptor);
   }
 
-  /** Starts at the lowest generation, which says where the file is now. */
-  async #tryGenerations(): Promise<OpenGeneration | undefined> {
-    const generations = (await findGenerations(this.path)) ?? [];
-    if (generations.length === 0) return undefined;
-    for (let number = must(generations[0]); ; ) {
+  async #lowest(): Promise<number | undefined> {
+    return (await findGenerations(this.path))?.[0];
+  }
+
+  /** A generation says where the file is now. A higher one that none leads to is an unfinished copy. */
+  async #openFrom(first: number): Promise<OpenGeneration> {
+    for (let number = first; ; ) {
       const environment = await openEnvironment(this.file, dataPath(this.path, number), { readOnly: true });
       try {
         const next = movedTo(this.file, environment);

@@ -23,7 +23,7 @@ const MAX_TURNS = 100;
 const MAX_DAMAGED_TURNS = 4;
 
 /** Why a poll has no state yet. */
-type Obstacle = 'changed' | 'moved' | DatabaseError;
+type Obstacle = 'changed' | { readonly movedTo: number | undefined } | DatabaseError;
 
 interface LmdbFollowedFileOptions {
   readonly folder: FollowedFolder;
@@ -57,9 +57,13 @@ export class LmdbFollowedFile implements FollowedFile {
     this.#onClosed = onClosed;
   }
 
-  /** Opens the generation that holds the file now. States that are held of a former one stay. */
-  move(): Promise<void> {
-    this.#moving ??= this.#move().finally(() => {
+  /**
+   * Opens the generation that holds the file now. States that are held of a former one stay.
+   *
+   * @param expected the generation that it was moved to, if that is known.
+   */
+  move(expected?: number): Promise<void> {
+    this.#moving ??= this.#move(expected).finally(() => {
       this.#moving = undefined;
     });
     return this.#moving;
@@ -122,8 +126,7 @@ export class LmdbFollowedFile implements FollowedFile {
     for (let attempt = 0; attempt < ATTEMPTS_PER_TURN && obstacle === 'changed'; attempt++) {
       this.#mustBeThere();
       const state = this.#tryPoll(since, renews);
-      if (typeof state === 'object' && !(state instanceof DatabaseError)) return state;
-      if (state === undefined) return undefined;
+      if (state === undefined || (typeof state === 'object' && 'release' in state)) return state;
       obstacle = state;
     }
     if (turn === MAX_TURNS || (obstacle instanceof DatabaseError && turn >= MAX_DAMAGED_TURNS)) {
@@ -131,13 +134,13 @@ export class LmdbFollowedFile implements FollowedFile {
         ? obstacle
         : storageFailed(this.name, 'reading it', new Error('its owner changed it all the time'));
     }
-    const passed = obstacle === 'moved' ? this.move() : nextTurn();
+    const passed = obstacle !== 'changed' && 'movedTo' in obstacle ? this.move(obstacle.movedTo) : nextTurn();
     return passed.then(() => this.#pollFrom(turn + 1, since, renews));
   }
 
   #tryPoll(since: FollowedPoint | undefined, renews: boolean): FollowedState | undefined | Obstacle {
     try {
-      if (this.#mustMove()) return 'moved';
+      if (this.#mustMove()) return { movedTo: undefined };
       const tail = this.#tail;
       if (since === undefined || tail === undefined || !tail.isAt(since)) return this.#readWhole(since, renews);
       const next = this.#readNext(tail);
@@ -162,7 +165,7 @@ export class LmdbFollowedFile implements FollowedFile {
     const environment = this.#now();
     const mark = readMark(this.name, environment);
     const owner = decodeOwner(this.name, mark.owner, mark.epoch);
-    if (owner.movedTo !== undefined) return 'moved';
+    if (owner.movedTo !== undefined) return { movedTo: owner.movedTo };
     const loaded = loadSegments(this.#folder.path);
     const after = readMark(this.name, environment);
     if (after.owner !== mark.owner || after.epoch !== mark.epoch || after.head !== mark.head) return 'changed';
@@ -211,9 +214,9 @@ export class LmdbFollowedFile implements FollowedFile {
     return this.#environment === undefined || (!this.#environment.isOpen && !this.#environment.isThere);
   }
 
-  async #move(): Promise<void> {
+  async #move(expected: number | undefined): Promise<void> {
     try {
-      const { number, environment } = await this.#folder.openGeneration();
+      const { number, environment } = await this.#folder.openGeneration(expected);
       if (!this.#life.isOpen) await environment.root.close();
       this.#life.mustBeOpen();
       const path = dataPath(this.#folder.path, number);
