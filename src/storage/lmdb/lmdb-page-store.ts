@@ -112,7 +112,10 @@ class LmdbPageStore implements PageStore {
     });
   }
 
-  /** In another process than the owner's: two openings of a data file in one process share what they lock (following/README). */
+  /**
+   * For another process than the owner's. Within one process, lmdb-js opens a data file once, whoever opens it again: so if a follower was
+   * the first, it is open for reading only, and an owner's opening fails.
+   */
   follow(file: string): Promise<FollowedFile> {
     return this.#open.open(async () => {
       assertFileName(file);

@@ -15,7 +15,11 @@ interface Held {
   users: number;
 }
 
-/** The read transactions that a follower holds: LMDB keeps every page that they can read. */
+/**
+ * The read transactions that a follower holds: LMDB keeps every page that they can read, and uses no space again that was in use then. What a
+ * process that has died held ends when lmdb-js next looks for such processes: when any process opens the data file, and ten minutes after the
+ * owner's last look, with its next commit to LMDB.
+ */
 export class Holds {
   readonly #maxHeld: number;
   /** Oldest first. */

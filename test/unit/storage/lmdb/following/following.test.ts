@@ -168,7 +168,7 @@ describe('the states that a follower holds', () => {
       expect(await followed.read(2, 'text')).toBe('page');
       release();
     }
-    expect(await followed.read(2, 'text')).toBe(undefined);
+    await expect.poll(() => followed.read(2, 'text'), patient).toBe(undefined);
   });
 
   test('can be read while other files are used, and after compactions, and end then', async () => {
