@@ -7,7 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { must } from '../../../../../src/base/shared/assert.ts';
 import { RecordEncoder } from '../../../../../src/storage/journal-record.ts';
 import type { LmdbOptions } from '../../../../../src/storage/lmdb/lmdb-page-store.ts';
-import type { FollowedFile, FollowedPoint, JournalRecord } from '../../../../../src/storage/page-store.ts';
+import type {
+  FollowedFile,
+  FollowedPoint,
+  FollowedState,
+  JournalRecord,
+} from '../../../../../src/storage/page-store.ts';
 import { rejects, relaxed } from '../../../../conformance/storage/expectations.ts';
 import { patient } from '../../../../support/patience.ts';
 import { appendAll, appendWithPage } from '../journal-folder.ts';
@@ -137,7 +142,7 @@ describe('the states that a follower holds', () => {
   test('are limited: then the oldest is given up', async () => {
     const file = await createStore().open('file', 'create');
     const followed = await follow({ maxHolds: 2 });
-    const states = [];
+    const states: FollowedState[] = [];
     for (const number of [2, 3, 4]) {
       await file.commit(relaxed({ head: `head ${number}`, writePages: [{ number, value: `page ${number}` }] }));
       states.push(must(await followed.poll()));
@@ -158,7 +163,7 @@ describe('the states that a follower holds', () => {
     const file = await createStore().open('file', 'create');
     await file.commit(relaxed({ head: 'head', writePages: [{ number: 2, value: 'page' }] }));
     const followed = await follow({ maxHolds: 2 });
-    const states = [];
+    const states: FollowedState[] = [];
     for (let number = 2; number < 12; number++) {
       await appendAll(file, [number]);
       states.push(must(await followed.poll(states.at(-1)?.point)));
