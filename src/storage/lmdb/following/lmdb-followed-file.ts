@@ -196,6 +196,7 @@ export class LmdbFollowedFile implements FollowedFile {
       const found = read(this.#now(), {});
       return found ?? this.#holds.find((environment, transaction) => read(environment, { transaction }));
     } catch (error) {
+      if (isLackOfReaders(error) && this.#holds.giveUpOldest()) return this.#find(read);
       throw this.#readError(error);
     }
   }

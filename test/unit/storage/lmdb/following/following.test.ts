@@ -136,6 +136,17 @@ describe('the journal that a follower reads', () => {
     await appendAll(file, [6]);
     expect(must(await seen(followed, emptied.point)).records).toEqual(['5:p5', '6:r6']);
   });
+
+  test('is in two segments after a truncation that left records', async () => {
+    const file = await createStore().open('file', 'create');
+    await appendAll(file, [2, 3, 4]);
+    await file.commit(relaxed({ truncateJournal: 4 }));
+    const followed = await follow();
+    const { point, records } = must(await seen(followed));
+    expect(records).toEqual(['4:r4']);
+    await appendAll(file, [5]);
+    expect(must(await seen(followed, point)).records).toEqual(['5:r5']);
+  });
 });
 
 describe('the states that a follower holds', () => {
@@ -157,6 +168,18 @@ describe('the states that a follower holds', () => {
     must(states[2]).release();
     // This turn's own transaction is as old as the last poll.
     await expect.poll(pages, patient).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('are given up, from the oldest on, if LMDB has no room for more readers', async () => {
+    const file = await createStore().open('file', 'create');
+    const followed = await follow({ maxHolds: 1000 });
+    for (let number = 2; number < 300; number++) {
+      await file.commit(relaxed({ head: `head ${number}`, writePages: [{ number, value: `page ${number}` }] }));
+      expect(must(await followed.poll()).point.head).toBe(`head ${number}`);
+      await file.commit(relaxed({ dropPages: [number] }));
+    }
+    expect(await followed.read(2, 'text')).toBe(undefined);
+    for (let number = 200; number < 300; number++) expect(await followed.read(number, 'text')).toBe(`page ${number}`);
   });
 
   test('share a transaction until the owner commits to LMDB', async () => {
