@@ -149,6 +149,8 @@ export class LmdbFollowedFile implements FollowedFile {
       this.#endTail();
       return this.#readWhole(since, renews);
     } catch (error) {
+      // What it has read on may be lost.
+      this.#endTail();
       if (isLackOfReaders(error) && this.#holds.giveUpOldest()) return 'changed';
       throw this.#readError(error);
     }
