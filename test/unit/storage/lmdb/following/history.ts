@@ -19,7 +19,7 @@ export function pageText(page: PageNumber): string {
 
 /** What a follower has of the history, checked with each state that it sees. */
 export class SeenHistory {
-  readonly #file: FollowedFile;
+  #file: FollowedFile;
   /** Chains by the numbers of their records: none may ever be another. */
   readonly #chains = new Map<number, string>();
   #state: FollowedState | undefined;
@@ -37,6 +37,13 @@ export class SeenHistory {
 
   get epoch(): number {
     return this.#state?.point.epoch ?? 0;
+  }
+
+  /** Goes on with another follower, from the beginning. No state of the former one may be held. */
+  async reopen(follow: () => Promise<FollowedFile>): Promise<void> {
+    await this.#file.close();
+    this.#file = await follow();
+    this.#state = undefined;
   }
 
   /** Polls once; the state must have every record up to `acknowledged`. Returns what checks its pages later, and releases it. */

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { build } from 'vite';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { must } from '../../../../../src/base/shared/assert.ts';
-import type { FollowedFile, PageFile } from '../../../../../src/storage/page-store.ts';
+import type { PageFile } from '../../../../../src/storage/page-store.ts';
 import { relaxed } from '../../../../conformance/storage/expectations.ts';
 import { roundsOf } from '../../../../support/long-runs.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
@@ -41,10 +41,6 @@ afterEach(async () => {
 
 afterAll(() => rm(built, { recursive: true }));
 
-function follow(): Promise<FollowedFile> {
-  return must(createStore().follow?.('file'));
-}
-
 async function start(program: string, ...options: readonly string[]): Promise<ChildProcess> {
   const programs = join(built, 'programs');
   const name = must((await readdir(programs)).find((each) => each.startsWith(program)));
@@ -73,8 +69,13 @@ test(
     const random = new SeededRandom(seed);
     const owners = roundsOf(3, 40);
     let acknowledged = 0;
+    const store = createStore();
+    const follow = () => must(store.follow?.('file'));
     let seen: SeenHistory | undefined;
     const held: (() => Promise<void>)[] = [];
+    const endHolds = async () => {
+      for (const check of held.splice(0)) await check();
+    };
     try {
       for (let owner = 1; owner <= owners; owner++) {
         const child = await start('history-program', String(random.between(0, 2 ** 31)));
@@ -87,6 +88,10 @@ test(
         while (acknowledged < until && child.exitCode === null) {
           held.push(await seen.poll(acknowledged));
           while (held.length > random.between(0, HELD)) await held.splice(random.between(0, held.length - 1), 1)[0]?.();
+          if (random.chance(2)) {
+            await endHolds();
+            await seen.reopen(follow);
+          }
           await new Promise((resolve) => setImmediate(resolve));
         }
         expect(child.exitCode).toBe(null);
@@ -95,7 +100,7 @@ test(
         held.push(await seen.poll(acknowledged));
         expect(seen.epoch).toBe(owner);
       }
-      for (const check of held) await check();
+      await endHolds();
       expect(must(seen).states).toBeGreaterThan(20 * owners);
     } catch (error) {
       throw new Error(`with the seed ${seed}`, { cause: error });
