@@ -51,8 +51,6 @@ export async function openEnvironment(
 ): Promise<Environment> {
   await checkDataFile(file, path, checksWholly);
   await turnForCommit();
-  // Its owner may have removed it meanwhile. lmdb-js as of 3.5.6 uses memory that it has freed if LMDB can't open a file.
-  if (readOnly) statSync(path);
   const root = openRoot(path, readOnly);
   try {
     const state = openState(root);
@@ -304,6 +302,8 @@ function reserveLockFile(path: string): void {
 
 function openRoot(path: string, readOnly = false): RootDatabase<string, string> {
   mustHaveDescriptors();
+  // Its owner may have removed it. lmdb-js as of 3.5.6 looks once more at memory that it has freed if LMDB can't open a file.
+  if (readOnly) statSync(path);
   if (!readOnly && !existsSync(`${path}-lock`)) reserveLockFile(path);
   return open<string, string>({
     path,

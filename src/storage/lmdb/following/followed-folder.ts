@@ -3,6 +3,7 @@ import { nextTurn } from '../../../base/shared/turn.ts';
 import { storageCorrupt, storageMissing } from '../../storage-errors.ts';
 import { type Environment, movedTo, openEnvironment } from '../environment.ts';
 import { dataPath, findGenerations, hasCode } from '../folder.ts';
+import { isMissingFile } from '../lmdb-errors.ts';
 
 /** A check of the data file while its owner writes may find damage that is none, or the file gone after a compaction. */
 const MAX_ATTEMPTS = 20;
@@ -51,7 +52,7 @@ export class FollowedFolder {
         if (generation !== undefined) return generation;
         if (attempt === MAX_ATTEMPTS) throw storageCorrupt(this.file, `there is no data file in ${this.path}`);
       } catch (error) {
-        const mayPass = hasCode(error, 'ENOENT') || hasCode(error, 'storage_corrupt');
+        const mayPass = isMissingFile(error) || hasCode(error, 'storage_corrupt');
         if (!mayPass || attempt === MAX_ATTEMPTS) throw error;
       }
       await nextTurn();
