@@ -1,4 +1,4 @@
-import { existsSync, linkSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { ABORT, type Database, open, type RootDatabase } from 'lmdb';
 import type { DatabaseError } from '../../base/errors/database-error.ts';
@@ -42,15 +42,18 @@ interface EnvironmentOptions {
   readonly readOnly?: boolean;
   /** Whether to check the structure of the whole data file first. */
   readonly checksWholly?: boolean;
+  /** Called in the turn in which LMDB opens the file, before it does. What it throws ends the opening. */
+  readonly beforeOpening?: () => void;
 }
 
 export async function openEnvironment(
   file: string,
   path: string,
-  { readOnly = false, checksWholly = false }: EnvironmentOptions = {},
+  { readOnly = false, checksWholly = false, beforeOpening }: EnvironmentOptions = {},
 ): Promise<Environment> {
   await checkDataFile(file, path, checksWholly);
   await turnForCommit();
+  beforeOpening?.();
   const root = openRoot(path, readOnly);
   try {
     const state = openState(root);
@@ -302,8 +305,6 @@ function reserveLockFile(path: string): void {
 
 function openRoot(path: string, readOnly = false): RootDatabase<string, string> {
   mustHaveDescriptors();
-  // Its owner may have removed it. lmdb-js as of 3.5.6 looks once more at memory that it has freed if LMDB can't open a file.
-  if (readOnly) statSync(path);
   if (!readOnly && !existsSync(`${path}-lock`)) reserveLockFile(path);
   return open<string, string>({
     path,

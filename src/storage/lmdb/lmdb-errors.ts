@@ -37,13 +37,6 @@ export function toReadError(error: unknown, file: string): DatabaseError {
   return isDamage(error) ? storageCorrupt(file, messageOf(error), error) : storageFailed(file, 'reading it', error);
 }
 
-const NO_SUCH_FILE = new Set<unknown>(['ENOENT', 2]);
-
-/** Returns whether a file was missing, for the file system or for LMDB. */
-export function isMissingFile(error: unknown): boolean {
-  return NO_SUCH_FILE.has(memberOf(error, 'code'));
-}
-
 /** Returns whether LMDB has no place for another read transaction in its lock file. */
 export function isLackOfReaders(error: unknown): boolean {
   return memberOf(error, 'code') === READERS_FULL;

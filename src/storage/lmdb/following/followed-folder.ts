@@ -1,12 +1,14 @@
-import { closeSync, fstatSync, openSync, statSync } from 'node:fs';
-import { nextTurn } from '../../../base/shared/turn.ts';
+import { closeSync, existsSync, fstatSync, openSync, statSync } from 'node:fs';
 import { storageCorrupt, storageMissing } from '../../storage-errors.ts';
 import { type Environment, movedTo, openEnvironment } from '../environment.ts';
 import { dataPath, findGenerations, hasCode } from '../folder.ts';
-import { isMissingFile } from '../lmdb-errors.ts';
 
 /** A check of the data file while its owner writes may find damage that is none, or the file gone after a compaction. */
 const MAX_ATTEMPTS = 20;
+const BETWEEN_ATTEMPTS_MS = 10;
+
+/** A generation has a successor, so its owner may remove it at any moment; or a crash has left both. */
+class HasSuccessor extends Error {}
 
 export interface OpenGeneration {
   readonly number: number;
@@ -48,14 +50,14 @@ export class FollowedFolder {
       if (!this.isThere) throw storageMissing(this.file);
       try {
         const first = attempt === 1 && expected !== undefined ? expected : await this.#lowest();
-        const generation = first === undefined ? undefined : await this.#openFrom(first);
-        if (generation !== undefined) return generation;
+        const generation = first && (await this.#openFrom(first, attempt < MAX_ATTEMPTS));
+        if (typeof generation === 'object') return generation;
         if (attempt === MAX_ATTEMPTS) throw storageCorrupt(this.file, `there is no data file in ${this.path}`);
       } catch (error) {
-        const mayPass = isMissingFile(error) || hasCode(error, 'storage_corrupt');
+        const mayPass = error instanceof HasSuccessor || hasCode(error, 'ENOENT') || hasCode(error, 'storage_corrupt');
         if (!mayPass || attempt === MAX_ATTEMPTS) throw error;
       }
-      await nextTurn();
+      await new Promise((resolve) => setTimeout(resolve, BETWEEN_ATTEMPTS_MS));
     }
   }
 
@@ -67,10 +69,20 @@ export class FollowedFolder {
     return (await findGenerations(this.path))?.[0];
   }
 
-  /** A generation says where the file is now. A higher one that none leads to is an unfinished copy. */
-  async #openFrom(first: number): Promise<OpenGeneration> {
+  /**
+   * A generation says where the file is now. A higher one that none leads to is an unfinished copy.
+   *
+   * @param avoids whether to fail if a generation has a successor: if its data file is removed while lmdb-js as of 3.5.6 opens it, lmdb-js
+   * looks at memory that it has freed.
+   */
+  async #openFrom(first: number, avoids: boolean): Promise<OpenGeneration> {
     for (let number = first; ; ) {
-      const environment = await openEnvironment(this.file, dataPath(this.path, number), { readOnly: true });
+      const path = dataPath(this.path, number);
+      const beforeOpening = (): void => {
+        if (avoids && existsSync(dataPath(this.path, number + 1))) throw new HasSuccessor();
+        statSync(path);
+      };
+      const environment = await openEnvironment(this.file, path, { readOnly: true, beforeOpening });
       try {
         const next = movedTo(this.file, environment);
         if (next === undefined) return { number, environment };
