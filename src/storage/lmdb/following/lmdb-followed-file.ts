@@ -188,15 +188,19 @@ export class LmdbFollowedFile implements FollowedFile {
     return { point, continues, records, release: this.#holds.hold(this.#present()) };
   }
 
-  /** Calls `read` with the newest transaction, then with those that are held. */
+  /** Calls `read` with this turn's transaction, with those that are held, and with a new one, until it returns something. */
   #find<T>(
     read: (environment: Environment, options: { readonly transaction?: Transaction }) => T | undefined,
   ): MaybePromise<T | undefined> {
     this.#life.mustBeOpen();
     try {
       if (this.#mustMove()) return this.move().then(() => this.#find(read));
-      const found = read(this.#now(), {});
-      return found ?? this.#holds.find((environment, transaction) => read(environment, { transaction }));
+      const environment = this.#now();
+      const found = read(environment, {}) ?? this.#holds.find((held, transaction) => read(held, { transaction }));
+      if (found !== undefined) return found;
+      // This turn's transaction may have begun before the page was written.
+      environment.root.resetReadTxn();
+      return read(environment, {});
     } catch (error) {
       if (isLackOfReaders(error) && this.#holds.giveUpOldest()) return this.#find(read);
       throw this.#readError(error);

@@ -259,6 +259,17 @@ describe('a follower', () => {
     expect(must(await seen(must(first), point)).records).toEqual(['2:r2']);
   });
 
+  test('reads a page that was written since it has read in this turn', async () => {
+    const file = await createStore().open('file', 'create');
+    const followed = await follow();
+    for (let number = 2; number < 200; number++) {
+      const written = file.commit(relaxed({ writePages: [{ number, value: 'page' }] }));
+      expect(await followed.read(1, 'text')).toBe(undefined);
+      await written;
+      expect(await followed.read(number, 'text')).toBe('page');
+    }
+  });
+
   test('refuses a newer format', async () => {
     await prepareClosed();
     const root = open<string, string>({ path: inside('data-1.mdb'), noSubdir: true, maxDbs: 4 });
