@@ -264,6 +264,7 @@ const longTests = [
   'replication-lies',
   'core-memory',
   'http/node-server',
+  'http/node-workers',
   'replication-network',
   'http/msw',
   'isolate-pool',

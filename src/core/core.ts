@@ -98,6 +98,8 @@ export interface CoreOptions {
 export interface ReaderOptions {
   /** Sends a request to the owner. */
   readonly forward: Handle;
+  /** The owner's settings. */
+  readonly config: ConfigStore;
   /** The code of readers (`core/reader.ts`): other hosts don't load it. */
   readonly code: typeof readerCode;
 }
@@ -132,7 +134,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 
   // What all parts use.
   const given = options.config;
-  const config = given instanceof SettingsStore ? given : createConfig(given, options.log);
+  const own = given instanceof SettingsStore ? given : createConfig(given, options.log);
+  const config: ConfigStore = options.reader?.config ?? own;
   const { log, logTail } = logOf(options, config);
   const common = {
     store: storage,
@@ -161,14 +164,11 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const registry: Registry =
     reader === undefined
       ? await openRegistry({ ...common, createGuard, counters, md5: options.md5 })
-      : await reader.code.followRegistry({
-          ...{ ...common, counters, alwaysFresh: () => [authenticationDatabase(config)] },
-          onSecurity: (name) => access.securityChanged(name),
-          onNotes: () => access.sessionsChanged(),
-        });
+      : await follow(reader, { ...common, counters }, () => access);
   const access = new Access(config, registry);
   const feeds = new DatabaseFeeds(registry);
-  if (config !== given) await config.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));
+  if (config === own && own !== given)
+    await own.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));
 
   // Replications, which send requests to the service itself.
   const bytesInFlight = followBytesInFlight(config, options.bytesInFlight ?? new ByteBudget(0, MAX_WAIT_MS));
@@ -209,6 +209,18 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   if (options.replicatesByDocuments !== false) replications.begin();
   autoPurge.begin();
   return running;
+}
+
+type Followed = Omit<Parameters<typeof readerCode.followRegistry>[0], 'alwaysFresh' | 'onSecurity' | 'onNotes'>;
+
+/** Opens the databases of another process. Accounts and sessions are what rights depend on. */
+function follow({ code }: ReaderOptions, options: Followed, access: () => Access): Promise<Registry> {
+  return code.followRegistry({
+    ...options,
+    alwaysFresh: () => [authenticationDatabase(options.config)],
+    onSecurity: (name) => access().securityChanged(name),
+    onNotes: () => access().sessionsChanged(),
+  });
 }
 
 interface CoreServices {

@@ -27,6 +27,44 @@ export class Counters {
   waitingAtReaders: () => number = () => 0;
 }
 
+/** What was counted, by names. */
+export type Counts = Readonly<Record<string, number>>;
+
+/** Collects what was counted since the last time, for another process that counts for both. */
+export class CountsSince {
+  readonly #counters: readonly (readonly [string, Counter])[];
+  readonly #before = new Map<string, number>();
+
+  constructor(counters: Counters) {
+    this.#counters = namedCounters(counters);
+  }
+
+  /** Undefined if nothing was counted. */
+  take(): Counts | undefined {
+    const counts: Record<string, number> = {};
+    for (const [name, { value }] of this.#counters) {
+      const added = value - (this.#before.get(name) ?? 0);
+      this.#before.set(name, value);
+      if (added !== 0) counts[name] = added;
+    }
+    return Object.keys(counts).length === 0 ? undefined : counts;
+  }
+}
+
+/** Adds what another process has counted. Unknown names are ignored. */
+export function addCounts(counters: Counters, counts: Counts): void {
+  for (const [name, counter] of namedCounters(counters)) {
+    const added = Object.hasOwn(counts, name) ? counts[name] : undefined;
+    if (added !== undefined && Number.isFinite(added)) counter.value += added;
+  }
+}
+
+function namedCounters({ methods, statuses, waitingAtReaders: _, ...others }: Counters): [string, Counter][] {
+  const ofMethods = [...methods].map(([name, counter]): [string, Counter] => [`method ${name}`, counter]);
+  const ofStatuses = [...statuses].map(([name, counter]): [string, Counter] => [`status ${name}`, counter]);
+  return [...Object.entries(others), ...ofMethods, ...ofStatuses];
+}
+
 /** Values that are read from elsewhere. */
 export interface Gauges {
   readonly openDatabases: () => number;

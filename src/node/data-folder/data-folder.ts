@@ -126,6 +126,11 @@ export function openStorage(databases: string, options: StorageOptions = {}): Pa
   return withReserve(store, new ReservedFiles(databases), { grows });
 }
 
+/** The databases of a data folder that another process of this server has open, for reading (`PageStore.follow`). */
+export function followStorage(dataFolder: string): PageStore {
+  return createLmdbPageStore(join(resolve(dataFolder), DATABASES_FOLDER));
+}
+
 export function damagedList(databases: string): DatabaseError {
   return new DatabaseError(
     'storage_corrupt',

@@ -4,7 +4,20 @@ import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/mess
 import type { Log, Settings } from '../../base/system/contract.ts';
 import { toStream, toWhole } from './bodies.ts';
 import { type Exchange, OpenExchange } from './exchange.ts';
-import { CANCEL, CHUNK, CREDIT, END, FAIL, frameOf, HELLO, PROTOCOL, RESPONSE, SETTINGS } from './frames.ts';
+import {
+  CANCEL,
+  CHUNK,
+  CREDIT,
+  END,
+  FAIL,
+  frameOf,
+  HELLO,
+  PROTOCOL,
+  REPORT,
+  RESPONSE,
+  type ReaderReport,
+  SETTINGS,
+} from './frames.ts';
 import { Link } from './link.ts';
 
 /** How long a request waits for the owner while that restarts. */
@@ -40,6 +53,8 @@ export interface Forwarder {
   readonly isConnected: boolean;
   /** Resolves when it does, at the latest after that many milliseconds, with whether it does. */
   whenConnected(waitMs?: number): Promise<boolean>;
+  /** Returns false if the owner is not there; then nothing was sent. */
+  report(report: ReaderReport): boolean;
   /** Requests that are not answered get 503. */
   close(): void;
 }
@@ -98,6 +113,12 @@ class OwnerConnection implements Forwarder {
     this.#connecting?.destroy();
     this.#link?.end();
     for (const settle of this.#waiting) settle(false);
+  }
+
+  report(report: ReaderReport): boolean {
+    const link = this.#link;
+    link?.send(frameOf(REPORT, 0, JSON.stringify(report)));
+    return link !== undefined;
   }
 
   async #handleLater(request: PlainRequest): Promise<PlainResponse> {

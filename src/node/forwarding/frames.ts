@@ -4,6 +4,7 @@
  * of its own, so that a slow one keeps no other waiting. Both ends are of the same build: `PROTOCOL` changes with the format.
  */
 import type { PlainHeaders } from '../../base/shared/message.ts';
+import type { Counts } from '../../base/system/counters.ts';
 
 /** The first frame names it, so that processes of different builds refuse each other. */
 export const PROTOCOL = 'settee-forward-1';
@@ -25,6 +26,8 @@ export const FAIL = 7;
 export const CANCEL = 8;
 /** So many more bytes of the stream may come: a number of four bytes. */
 export const CREDIT = 9;
+/** From the reader: what it has counted and logged, a `ReaderReport` as JSON. */
+export const REPORT = 10;
 
 /** Bytes of a stream that its receiver takes before it has read any of them. */
 export const WINDOW_BYTES = 262_144;
@@ -40,6 +43,16 @@ export const FRAME_HEADER_BYTES = 9;
 const LENGTH_BYTES = 4;
 /** Shorter bytes are copied behind their head; others are written as they are. */
 const MAX_COPIED_BYTES = 8_192;
+
+/** What the owner counts and logs together with its own. */
+export interface ReaderReport {
+  /** Counted since the last report. */
+  readonly counts?: Counts | undefined;
+  /** Changes feeds that wait now. */
+  readonly feeds: number;
+  /** Entries of the log, each with whether a client sent it. */
+  readonly entries: readonly (readonly [entry: string, isOfClient: boolean])[];
+}
 
 /** `stream`: the body follows in chunks. `null`: there is none. */
 export type BodyKind = 'null' | 'bytes' | 'stream';

@@ -17,7 +17,9 @@ import {
   HELLO,
   PROTOCOL,
   parseRequestHead,
+  REPORT,
   REQUEST,
+  type ReaderReport,
   SETTINGS,
   splitHead,
 } from './frames.ts';
@@ -36,6 +38,8 @@ export interface OwnerSocketOptions {
   /** Called for requests that `handle` could not answer, and for streams that broke off. */
   readonly onFailure: (request: string, error: unknown) => void;
   readonly log: Log;
+  /** Called with what a reader has counted and logged; `feeds` is the number of changes feeds that wait at all readers. */
+  readonly onReport: (report: Omit<ReaderReport, 'feeds'>, feeds: number) => void;
 }
 
 export interface OwnerSocket {
@@ -49,12 +53,20 @@ export async function openOwnerSocket(options: OwnerSocketOptions): Promise<Owne
   if (process.platform !== 'win32') await rm(path, { force: true });
   const readers = new Set<ReaderLink>();
   const entrance = new Entrance();
+  const onReport = (report: Omit<ReaderReport, 'feeds'>): void =>
+    options.onReport(
+      report,
+      [...readers].reduce((sum, { feeds }) => sum + feeds, 0),
+    );
   const server = createServer((socket) => {
     const reader: ReaderLink = new ReaderLink(
-      options,
+      { ...options, onReport },
       entrance,
       (events) => new Link(socket, events),
-      () => readers.delete(reader),
+      () => {
+        readers.delete(reader);
+        onReport({ entries: [] });
+      },
     );
     readers.add(reader);
   });
@@ -82,6 +94,8 @@ class ReaderLink {
   readonly #entrance: Entrance;
   readonly #link: Link;
   readonly #exchanges = new Map<number, AnsweredExchange>();
+  /** Changes feeds that wait at this reader. */
+  feeds = 0;
   #isKnown = false;
   #config: ConfigStore | undefined;
   #unfollow: () => void = () => undefined;
@@ -109,9 +123,16 @@ class ReaderLink {
     this.#link.destroy();
   }
 
+  #onReport(payload: Buffer): void {
+    const { feeds, ...report }: ReaderReport = JSON.parse(payload.toString());
+    this.feeds = feeds;
+    this.#options.onReport(report, feeds);
+  }
+
   #take(kind: number, id: number, payload: Buffer): void {
     if (!this.#isKnown) this.#greet(kind, payload);
     else if (kind === REQUEST) this.#begin(id, payload);
+    else if (kind === REPORT) this.#onReport(payload);
     else {
       const exchange = this.#exchanges.get(id);
       if (exchange === undefined) return;

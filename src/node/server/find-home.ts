@@ -10,6 +10,8 @@ import { settingsStorage } from './configuration.ts';
 import type { Home, HomeOptions } from './home.ts';
 import { findStorage } from './storage-home.ts';
 
+export const DEFAULT_DATA_FOLDER = './data';
+
 /** `log`: for what happens to the settings. */
 export async function findHome(options: HomeOptions, log: Log, startLog: Log): Promise<Home> {
   if (options.storage !== undefined) return findStorage(options, options.storage, log, startLog);
@@ -35,7 +37,7 @@ function memoryHome({ configFile }: HomeOptions, startLog: Log): Home {
 }
 
 function folderHome(
-  { dataFolder = './data', configFile, withoutAdmin = false }: HomeOptions,
+  { dataFolder = DEFAULT_DATA_FOLDER, configFile, withoutAdmin = false }: HomeOptions,
   log: Log,
   startLog: Log,
 ): Home {

@@ -8,6 +8,8 @@ import { LogFile } from './log-file.ts';
 interface ServerLog {
   readonly log: Log;
   readonly logTail: LogTail;
+  /** Adds an entry as another process of the server has made it. */
+  add(entry: string, isOfClient: boolean): void;
   /** Waits until everything is in the file. */
   close(): Promise<void>;
 }
@@ -17,18 +19,19 @@ export function createServerLog(config: () => Config, write: (entry: string) => 
   const buffer = new LogBuffer();
   // Not through the log itself: that would try to write to the file again.
   const file = new LogFile(config, write);
+  const add = (entry: string, isOfClient: boolean): void => {
+    write(entry);
+    buffer.write(entry, isOfClient);
+    file.write(entry, isOfClient);
+  };
   const log = createLog({
     level: followLogLevel(config),
     hasRequests: followRequestEntries(config),
     clock: systemClock,
-    write: (entry, _level, isOfClient) => {
-      write(entry);
-      buffer.write(entry, isOfClient);
-      file.write(entry, isOfClient);
-    },
+    write: (entry, _level, isOfClient) => add(entry, isOfClient),
   });
   const read = async (bytes: number, offset: number) => (await file.read(bytes, offset)) ?? buffer.read(bytes, offset);
-  return { log, logTail: { read }, close: () => file.close() };
+  return { log, logTail: { read }, add, close: () => file.close() };
 }
 
 /** Holds entries back until it is known at which level, and where, to write them: the settings say so, and reading them creates entries. */

@@ -19,7 +19,6 @@ import { collectAfterLargeRequests } from './garbage.ts';
 import type { Home, OtherServer } from './home.ts';
 import {
   bindAddress,
-  type Listening,
   listenAt,
   listenForReaders,
   type ReadersOptions,
@@ -30,6 +29,7 @@ import {
 import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
 import { describePreset, type PresetName } from './presets.ts';
+import { ReaderCounts } from './reader-counts.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
@@ -143,8 +143,9 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   let ownUrl: string | undefined;
   let config: SettingsStore = givenConfig(options);
   const settings = () => service?.config ?? config;
-  const { log, logTail, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
-  undo.add(closeLog);
+  const serverLog = createServerLog(settings, options.onLog ?? toStderr);
+  const { log, logTail } = serverLog;
+  undo.add(() => serverLog.close());
   undo.add(() => (ownUrl === undefined ? undefined : log.info('the server has stopped')));
   const startLog = new HeldLog(log);
   undo.add(() => startLog.release());
@@ -162,6 +163,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => (service?.hangs ? undefined : home.release()));
   undo.add(() => home.guard?.close());
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
+  const readers = new ReaderCounts(serverLog.add);
   // It outlives the core, which `_restart` reopens.
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
   collectAfterLargeRequests(bytesInFlight);
@@ -171,7 +173,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
       ...createPlatform(settings, log),
       storage: home.openStore(),
       config: settings,
-      ...{ log, logTail, bytesInFlight },
+      ...{ log, logTail, bytesInFlight, counters: readers.begin() },
       network: { ...network.forReplications, mostConnections: connectionsOfReplications() },
       ownBase: () => ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
@@ -180,15 +182,15 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
       health: healthOf(home, options.readers),
     });
   };
-  const { storageCloseMs: closeMs = longestCloseMs } = options;
   const headersFor = ({ headers }: PlainRequest) => sharingHeaders(running.config, headers);
   const ownership = { home, ownUrl: () => ownUrl, headersFor };
+  const { storageCloseMs: closeMs = longestCloseMs } = options;
   service = await OwnedService.open({ configure, open: openCore, log, closeMs, ...ownership }, config);
   const running = service;
   undo.add(() => running.close());
   const handle: Handle = (request) => running.handle(request);
-  const parts = { log, bytesInFlight, network, handle };
-  const http = await acceptRequests(running, options, tls, parts);
+  const listening = { log, bytesInFlight, network, handle, onReport: readers.take };
+  const http = await acceptRequests(running, options, tls, listening);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close(running.drainMs));
   if (tls !== undefined && !options.readers) undo.add(renewTls(http, config, options.tlsCheckMs, log));
@@ -229,7 +231,7 @@ function acceptRequests(
   service: OwnedService,
   { readers, allowedHosts }: ServerOptions,
   tls: TlsKeys | undefined,
-  parts: Listening,
+  parts: Parameters<typeof listenForReaders>[2],
 ): Promise<HttpServer> {
   return readers === undefined
     ? listenAt(service, { allowedHosts, tls }, parts)

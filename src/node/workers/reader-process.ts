@@ -3,13 +3,16 @@ import { ByteBudget, MAX_WAIT_MS } from '../../base/shared/byte-budget.ts';
 import { systemClock } from '../../base/shared/clock.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { Settings } from '../../base/system/contract.ts';
-import { createLog, followLogLevel } from '../../base/system/log.ts';
+import { Counters } from '../../base/system/counters.ts';
+import { createLog, followLogLevel, followRequestEntries } from '../../base/system/log.ts';
 import { DEFAULT_BYTES_IN_FLIGHT } from '../../core/core.ts';
 import { createForwarder } from '../forwarding/forwarder.ts';
+import { DEFAULT_DATA_FOLDER } from '../server/find-home.ts';
 import { listenAt, renewTls, sharingHeaders, tlsKeysOf } from '../server/listening.ts';
+import { FollowedSettings } from './followed-settings.ts';
 import type { StartMessage } from './messages.ts';
-import { openReader } from './reader.ts';
-import { ReceivedSettings } from './received-settings.ts';
+import { openReader, type Reader } from './reader.ts';
+import { Reports } from './reports.ts';
 
 /** How long a reader waits for the owner at its start, in milliseconds: the owner may restart at the same time. */
 const OWNER_MS = 60_000;
@@ -26,43 +29,49 @@ export interface ReaderProcess {
 
 /** Accepts requests on the port of the settings, which it shares with other readers. Fails with `storage_blocked` if the port is taken, or no owner answers. */
 export async function startReader({ options, path, secret, readers, port }: StartMessage): Promise<ReaderProcess> {
-  let config = new ReceivedSettings({});
-  const log = createLog({
-    level: followLogLevel(() => config),
-    hasRequests: () => false,
-    clock: systemClock,
-    write: (entry) => void process.stderr.write(`${entry}\n`),
-  });
+  const config = new FollowedSettings();
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
   const onSettings = (settings: Settings) => {
-    config = new ReceivedSettings(settings);
+    config.receive(settings);
     bytesInFlight.resize(
       Math.ceil((integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES_IN_FLIGHT) / readers),
     );
   };
   const headersFor = ({ headers }: { readonly headers: Readonly<Record<string, string>> }) =>
     sharingHeaders(config, headers);
-  const forwarder = createForwarder({ path, secret, log, onSettings, headersFor });
+  const forwarder = createForwarder({
+    path,
+    secret,
+    log: { error: (...said) => log.error(...said), info: (said) => log.info(said), debug: (said) => log.debug(said) },
+    onSettings,
+    headersFor,
+  });
+  const counters = new Counters();
+  let reader: Reader | undefined;
+  const write = (entry: string) => void process.stderr.write(`${entry}\n`);
+  const reports = new Reports({ forwarder, counters, write, waitingFeeds: () => reader?.waitingFeeds ?? 0 });
+  const log = createLog({
+    level: followLogLevel(() => config),
+    hasRequests: followRequestEntries(() => config),
+    clock: systemClock,
+    write: (entry, _level, isOfClient) => reports.addEntry(entry, isOfClient),
+  });
   try {
     if (!(await forwarder.whenConnected(OWNER_MS))) {
       throw new DatabaseError('storage_blocked', 'The process that owns the databases does not answer');
     }
-    const reader = await openReader({ forwarder });
-    const { handle } = reader;
-    const service = {
-      get config() {
-        return config;
-      },
-    };
+    const { dataFolder = DEFAULT_DATA_FOLDER } = options;
+    const opened = await openReader({ forwarder, config, log, bytesInFlight, counters, dataFolder });
+    reader = opened;
+    const { handle } = opened;
+    const service = { config };
     const tls = await tlsKeysOf(config);
-    // Requests from other machines are refused by the owner if there is no admin.
     const listening = {
       allowedHosts: options.allowedHosts,
       tls,
       port,
       sharers: readers,
       halfOpenMs: HALF_OPEN_MS,
-      hasAdmin: () => true,
     };
     const http = await listenAt(service, listening, { log, bytesInFlight, network: undefined, handle });
     const endTls = tls === undefined ? undefined : renewTls(http, config, options.tlsCheckMs, log);
@@ -70,8 +79,11 @@ export async function startReader({ options, path, secret, readers, port }: Star
       url: http.url,
       close: async () => {
         endTls?.();
+        opened.beginShutdown();
         await http.close();
-        await reader.close();
+        await opened.close();
+        reports.close();
+        forwarder.close();
       },
     };
   } catch (error) {

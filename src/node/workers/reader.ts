@@ -1,5 +1,13 @@
+import type { ByteBudget } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { ConfigStore, Log } from '../../base/system/contract.ts';
+import type { Counters } from '../../base/system/counters.ts';
+import { createCore } from '../../core/core.ts';
+import { readerCode } from '../../core/reader.ts';
+import { createGateway } from '../../http/middleware/gateway.ts';
+import { followStorage } from '../data-folder/data-folder.ts';
 import type { Forwarder } from '../forwarding/forwarder.ts';
+import { createPlatform } from '../server/platform.ts';
 
 /** How long `_up` waits for the owner's response, in milliseconds. */
 const UP_MS = 5_000;
@@ -8,18 +16,43 @@ const UP = /^\/+_up\/*(?:[?#]|$)/;
 
 export interface ReaderOptions {
   readonly forwarder: Forwarder;
+  readonly config: ConfigStore;
+  readonly log: Log;
+  readonly bytesInFlight: ByteBudget;
+  readonly counters: Counters;
+  /** The owner's. */
+  readonly dataFolder: string;
 }
 
 export interface Reader {
   readonly handle: Handle;
+  /** The number of changes feeds that wait. */
+  readonly waitingFeeds: number;
+  /** From now on new requests get a 503 `shutting_down`, and feeds end. */
+  beginShutdown(): void;
   close(): Promise<void>;
 }
 
-/** What answers the requests of a process that does not own the databases: all of them are forwarded to the one that does. */
-export async function openReader({ forwarder }: ReaderOptions): Promise<Reader> {
+/**
+ * What answers the requests of a process that does not own the databases: it reads them beside the owner, and forwards to that one what it can't
+ * answer itself.
+ */
+export async function openReader(options: ReaderOptions): Promise<Reader> {
+  const { forwarder, config, log, bytesInFlight, counters, dataFolder } = options;
+  const core = await createCore({
+    ...createPlatform(config, log),
+    ...{ log, bytesInFlight, counters, gateway: createGateway },
+    storage: followStorage(dataFolder),
+    reader: { forward: forwarder.handle, config, code: readerCode },
+    logTail: { read: () => new Uint8Array() },
+  });
   return {
-    handle: (request) => (isUp(request) ? answerUp(request, forwarder) : forwarder.handle(request)),
-    close: async () => forwarder.close(),
+    handle: (request) => (isUp(request) ? answerUp(request, forwarder) : core.handle(request)),
+    get waitingFeeds() {
+      return core.waitingFeeds;
+    },
+    beginShutdown: () => core.beginShutdown(),
+    close: () => core.close(),
   };
 }
 

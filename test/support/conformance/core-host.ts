@@ -4,7 +4,7 @@ import type { ByteStream, Handle, PlainResponse, RequestBody } from '../../../sr
 import type { Config, Log } from '../../../src/base/system/contract.ts';
 import { Counters } from '../../../src/base/system/counters.ts';
 import { bufferedLog, LogBuffer } from '../../../src/base/system/log-buffer.ts';
-import { createConfig, SettingsStore } from '../../../src/core/config/config-store.ts';
+import { createConfig } from '../../../src/core/config/config-store.ts';
 import { type Core, type CoreOptions, createCore } from '../../../src/core/core.ts';
 import { deferredAtHand } from '../../../src/core/deferred/deferred-code.ts';
 import { readerCode } from '../../../src/core/reader.ts';
@@ -143,8 +143,8 @@ export class CoreHost implements Host {
     const shared = { log, logTail, counters: new Counters() };
     const owner = await this.#open({ ...shared, config: settings });
     present.config = owner.config;
-    const config = owner.config instanceof SettingsStore ? owner.config : settings;
-    const reader = await this.#open({ ...shared, config, reader: { forward: owner.handle, code: readerCode } });
+    const { handle: forward, config } = owner;
+    const reader = await this.#open({ ...shared, reader: { forward, config, code: readerCode } });
     shared.counters.waitingAtReaders = () => reader.waitingFeeds;
     const close = async (): Promise<void> => {
       await reader.close();

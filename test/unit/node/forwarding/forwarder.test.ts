@@ -38,6 +38,7 @@ async function owner(handle: Handle, config = createConfig({}), refusal = () => 
     config: () => config,
     refusal,
     onFailure,
+    onReport: () => undefined,
     log: silentLog,
   });
   sockets.push(socket);
@@ -207,6 +208,7 @@ describe('a forwarded request', () => {
     sockets.push(
       await openOwnerSocket({
         ...{ path, secret, handle: () => ok, config: () => config, onFailure: () => undefined, log: silentLog },
+        onReport: () => undefined,
         refusal: (peer) => (peer === '192.0.2.1' ? refusal : undefined),
       }),
     );

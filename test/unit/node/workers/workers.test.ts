@@ -214,8 +214,8 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
     const url = await server.url();
     const children = childrenOf(server);
     await send(`${url}db`, 'PUT');
-    // It waits for the rest of this one.
-    const headers = { 'content-length': 2_000_000, expect: '100-continue' };
+    // A reader waits for the rest of this one, and the owner for the reader.
+    const headers = { 'content-type': 'application/json', 'content-length': 1_000, expect: '100-continue' };
     const upload = request(`${url}db/never`, { method: 'PUT', headers });
     upload.on('error', () => undefined);
     upload.flushHeaders();
