@@ -1,6 +1,6 @@
 /**
  * `serve --workers`: the process that the user starts. It starts the owner of the databases and the readers, replaces those that end, and
- * ends them in order. It opens no database, and takes no request itself: it only hands out connections.
+ * ends them in order. It opens no database, and takes no request itself: it only opens the port that the readers share.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
@@ -142,6 +142,8 @@ class Supervisor {
   }
 
   #forkReader(): Begun {
+    // The system gives a connection to a process that accepts it: one that is handed out to a process that ends would never be answered or closed.
+    cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ exec: this.#places.entry, args: [], execArgv: nodeOptions(process.execArgv) });
     const worker: Worker = cluster.fork();
     // Its own errors are those of the channel: it has ended.
