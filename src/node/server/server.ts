@@ -143,9 +143,8 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   let ownUrl: string | undefined;
   let config: SettingsStore = givenConfig(options);
   const settings = () => service?.config ?? config;
-  const serverLog = createServerLog(settings, options.onLog ?? toStderr);
-  const { log, logTail } = serverLog;
-  undo.add(() => serverLog.close());
+  const { log, logTail, add: addEntry, close: closeLog } = createServerLog(settings, options.onLog ?? toStderr);
+  undo.add(closeLog);
   undo.add(() => (ownUrl === undefined ? undefined : log.info('the server has stopped')));
   const startLog = new HeldLog(log);
   undo.add(() => startLog.release());
@@ -163,7 +162,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => (service?.hangs ? undefined : home.release()));
   undo.add(() => home.guard?.close());
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
-  const readers = new ReaderCounts(serverLog.add);
+  const readers = new ReaderCounts(addEntry);
   // It outlives the core, which `_restart` reopens.
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
   collectAfterLargeRequests(bytesInFlight);
@@ -182,15 +181,14 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
       health: healthOf(home, options.readers),
     });
   };
-  const headersFor = ({ headers }: PlainRequest) => sharingHeaders(running.config, headers);
-  const ownership = { home, ownUrl: () => ownUrl, headersFor };
+  const ownership = { home, ownUrl: () => ownUrl, headersFor: headersOf(() => running) };
   const { storageCloseMs: closeMs = longestCloseMs } = options;
   service = await OwnedService.open({ configure, open: openCore, log, closeMs, ...ownership }, config);
   const running = service;
   undo.add(() => running.close());
   const handle: Handle = (request) => running.handle(request);
-  const listening = { log, bytesInFlight, network, handle, onReport: readers.take };
-  const http = await acceptRequests(running, options, tls, listening);
+  const parts = { log, bytesInFlight, network, handle, onReport: readers.take };
+  const http = await acceptRequests(running, options, tls, parts);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close(running.drainMs));
   if (tls !== undefined && !options.readers) undo.add(renewTls(http, config, options.tlsCheckMs, log));
@@ -206,6 +204,10 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
     handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),
   };
+}
+
+function headersOf(service: () => OwnedService) {
+  return ({ headers }: PlainRequest) => sharingHeaders(service().config, headers);
 }
 
 /** What `_up` says about a server that shares its storage, or has readers. */
