@@ -3,6 +3,7 @@
  * the time would reveal accounts whose hashes have other iterations than the settings (docs/http/accounts.md#authentication).
  */
 
+import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { isObject } from '../../base/json/objects.ts';
 import { must } from '../../base/shared/assert.ts';
 import { allReady, type MaybePromise, orElse } from '../../base/shared/maybe-promise.ts';
@@ -68,10 +69,13 @@ export class StoredIterations {
     if (this.#database === undefined || !databases.has(this.#database)) return;
     const kept = orElse(
       () => databases.keepNote(NOTE + this.#database, `${iterations} ${prf}`),
-      (error) =>
+      (error) => {
+        // The process that owns the databases finds them itself.
+        if (isDatabaseError(error, 'not_owner')) return;
         log.info(
           `the most iterations of hashes could not be stored; the next start determines them again: ${String(error)}`,
-        ),
+        );
+      },
     );
     // Both results are handled: this never rejects.
     void kept;

@@ -61,7 +61,8 @@ export async function startReader({ options, path, secret, readers, port }: Star
       throw new DatabaseError('storage_blocked', 'The process that owns the databases does not answer');
     }
     const { dataFolder = DEFAULT_DATA_FOLDER } = options;
-    const opened = await openReader({ forwarder, config, log, bytesInFlight, counters, dataFolder });
+    const onServerRequest = () => reports.send();
+    const opened = await openReader({ forwarder, config, log, bytesInFlight, counters, dataFolder, onServerRequest });
     reader = opened;
     const { handle } = opened;
     const service = { config };

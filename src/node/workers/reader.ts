@@ -22,6 +22,8 @@ export interface ReaderOptions {
   readonly counters: Counters;
   /** The owner's. */
   readonly dataFolder: string;
+  /** Called before a request that may ask for what is counted or logged. */
+  readonly onServerRequest: () => void;
 }
 
 export interface Reader {
@@ -38,7 +40,7 @@ export interface Reader {
  * answer itself.
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
-  const { forwarder, config, log, bytesInFlight, counters, dataFolder } = options;
+  const { forwarder, config, log, bytesInFlight, counters, dataFolder, onServerRequest } = options;
   const core = await createCore({
     ...createPlatform(config, log),
     ...{ log, bytesInFlight, counters, gateway: createGateway },
@@ -47,7 +49,11 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
     logTail: { read: () => new Uint8Array() },
   });
   return {
-    handle: (request) => (isUp(request) ? answerUp(request, forwarder) : core.handle(request)),
+    handle: (request) => {
+      if (isUp(request)) return answerUp(request, forwarder);
+      if (request.url.startsWith('/_')) onServerRequest();
+      return core.handle(request);
+    },
     get waitingFeeds() {
       return core.waitingFeeds;
     },

@@ -26,7 +26,7 @@ export class Reports {
   constructor(options: ReportsOptions) {
     this.#options = options;
     this.#counts = new CountsSince(options.counters);
-    this.#timer = setInterval(() => this.#send(), EACH_MS).unref();
+    this.#timer = setInterval(() => this.send(), EACH_MS).unref();
   }
 
   addEntry(entry: string, isOfClient: boolean): void {
@@ -34,16 +34,17 @@ export class Reports {
     const kept = entry.slice(0, MAX_UNITS);
     this.#entries.push([kept, isOfClient]);
     this.#units += kept.length;
-    if (this.#units >= MAX_UNITS) this.#send();
+    if (this.#units >= MAX_UNITS) this.send();
   }
 
   /** Sends the last report. */
   close(): void {
     clearInterval(this.#timer);
-    this.#send();
+    this.send();
   }
 
-  #send(): void {
+  /** Sends what there is, before any request that is forwarded from now on. */
+  send(): void {
     const { forwarder, waitingFeeds, write } = this.#options;
     const entries = this.#entries;
     const feeds = waitingFeeds();

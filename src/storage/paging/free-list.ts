@@ -32,11 +32,12 @@ export class FreeList {
   /**
    * Adds pages that no state from `version` on refers to. The last of them are dropped first.
    *
-   * @param passed `PageFile.whenFollowersPass` of the moment from which on none of the file's heads leads to them: until then they are kept.
+   * @param file no head of which leads to them any more: they are kept until its followers have passed. Default: no one follows it.
    */
-  add(version: number, pages: readonly PageNumber[], passed?: Promise<void>): void {
+  add(version: number, pages: readonly PageNumber[], file?: Pick<PageFile, 'whenFollowersPass'>): void {
     if (pages.length === 0) return;
     this.#freed.push({ version, pages: [...pages] });
+    const passed = file?.whenFollowersPass?.();
     if (passed === undefined) return;
     const ticket = this.#snapshots.take(version - 1, Number.POSITIVE_INFINITY);
     const release = (): void => ticket.release();

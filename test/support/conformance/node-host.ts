@@ -10,27 +10,33 @@ import type { BrokenBody, Capabilities, Host, HostAnswer, HostRequest, OpenAnswe
 type Server = Pick<Awaited<ReturnType<typeof startServer>>, 'url' | 'close'>;
 
 /** Starts a server for a folder, on a port; 0: any. */
-export type Listen = (dataFolder: string, settings: Settings, port: number) => Promise<Server>;
+export interface Listen {
+  (dataFolder: string, settings: Settings, port: number): Promise<Server>;
+  /** What differs from a server in this process. */
+  readonly capabilities?: Partial<Capabilities>;
+}
+
+const capabilities: Capabilities = {
+  'any-url': true,
+  'forbidden-headers': true,
+  'wide-headers': true,
+  'bare-accept': true,
+  'manual-redirect': true,
+  'raw-socket': true,
+  'broken-body': true,
+  restart: true,
+  settings: true,
+  network: true,
+  gateway: true,
+  'restart-request': true,
+  'function-threads': true,
+  clock: 'the server uses the clock of its machine',
+};
 
 /** The Node server on a port of its own, accessed over real sockets. By default it runs in this process. */
 export class NodeHost implements Host {
   readonly name = 'Node server';
-  readonly capabilities: Capabilities = {
-    'any-url': true,
-    'forbidden-headers': true,
-    'wide-headers': true,
-    'bare-accept': true,
-    'manual-redirect': true,
-    'raw-socket': true,
-    'broken-body': true,
-    restart: true,
-    settings: true,
-    network: true,
-    gateway: true,
-    'restart-request': true,
-    'function-threads': true,
-    clock: 'the server uses the clock of its machine',
-  };
+  readonly capabilities: Capabilities;
   readonly #folder: string;
   readonly #settings: Settings;
   readonly #listen: Listen;
@@ -42,6 +48,7 @@ export class NodeHost implements Host {
     this.#settings = settings;
     this.#listen = listen;
     this.#server = server;
+    this.capabilities = { ...capabilities, ...listen.capabilities };
   }
 
   static async start(settings: Settings = {}, listen: Listen = listenHere): Promise<NodeHost> {

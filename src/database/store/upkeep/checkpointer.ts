@@ -248,7 +248,7 @@ export class Checkpointer {
     if (forgetsTimes) this.#forgetsTimes = false;
     this.#storedVersion = captured.version;
     this.#running = undefined;
-    this.#freeList.add(captured.version, freed, this.#opened.file.whenFollowersPass?.());
+    this.#freeList.add(captured.version, freed, this.#opened.file);
     state.bodies.arena.release();
     for (const { resolve } of waiting) resolve();
     // Callers that requested one while this checkpoint ran need no other one if nothing was committed meanwhile.

@@ -121,7 +121,7 @@ export class Upkeep implements BackgroundWork {
 
   /** Takes over pages that no state refers to; the last of them are dropped first. */
   dropLater(pages: readonly PageNumber[]): void {
-    this.#freeList.add(0, pages, this.#options.opened.file.whenFollowersPass?.());
+    this.#freeList.add(0, pages, this.#options.opened.file);
   }
 
   /**

@@ -83,7 +83,7 @@ export class IndexFile {
     const roots = decodeIndexRoots(await this.reader.readNode(rootsPages.page, rootsPages.pages));
     this.#headPages = [...pageNumbers(rootsPages), ...roots.garbage];
     for (const page of roots.garbage) {
-      this.#freeList.add(0, decodeFreeList(await this.reader.readNode(page, 1)), this.file.whenFollowersPass?.());
+      this.#freeList.add(0, decodeFreeList(await this.reader.readNode(page, 1)), this.file);
     }
     return roots;
   }
@@ -144,7 +144,7 @@ export class IndexFile {
       writePages: [...lists, ...rootsWrites],
     });
     this.#headPages = [...rootsWrites.map(({ number }) => number), ...garbage];
-    this.#freeList.add(version, unused, this.file.whenFollowersPass?.());
+    this.#freeList.add(version, unused, this.file);
   }
 
   /** Writes the nodes of a tree that are not stored yet, in slices. Returns its root. */
