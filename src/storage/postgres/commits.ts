@@ -21,8 +21,6 @@ interface CommitsOptions {
   readonly pageBytes: number;
   /** The number of the last record in the journal; undefined if it holds none. */
   readonly lastRecord: number | undefined;
-  /** The server on which the file was opened. */
-  readonly server: string;
   /** Called if the database server has lost relaxed commits, with a sentence that says why. */
   readonly onLoss: (loss: string) => void;
   readonly history: DurableHistory;
@@ -57,6 +55,10 @@ const FLUSH: Commit = { durability: 'strict' };
  * The commits of one owner of a file, one after another. A commit that changes the file's row counts a step; one that only appends a record is known by
  * the record's number. If a connection breaks, the next one is asked for that, and the commit is sent again only if it was not carried out.
  * Should the server carry out the first one after all, one of the two finds that step or number taken, and does nothing.
+ *
+ * A database server that was not waiting for its disk, or for its standby, loses the last commits when it crashes. So each commit requires, in its own
+ * statement, that the one before it is there. A crash ends all connections, even if the server recovers by itself, as from the end of one of its processes.
+ * So a connection that was open when the last commit was sent to the same server shows that it is there, and saves the search for it.
  */
 export class Commits {
   readonly #options: CommitsOptions;
@@ -66,8 +68,8 @@ export class Commits {
   /** What was stored for good: the step of the last strict commit, and the last record that it covers, if the journal still has it. */
   #durableStep = 0;
   #durableRecord: number | undefined;
-  /** The server that is known to have all commits. */
-  #server: string;
+  /** Where the last commit was sent, and the newest connection at that time; undefined if that is not known. */
+  #sentTo: { readonly server: string; readonly newest: number } | undefined;
   #isFollowed: boolean | undefined;
 
   constructor(options: CommitsOptions) {
@@ -76,7 +78,6 @@ export class Commits {
     // Opening the file made them durable.
     this.#durableRecord = options.lastRecord;
     this.#pageBytes = options.pageBytes;
-    this.#server = options.server;
   }
 
   /** Sum of the sizes of all pages. */
@@ -131,15 +132,19 @@ export class Commits {
   }
 
   async #try(connection: Connection, attempt: Attempt): Promise<void> {
-    if (attempt.mayBeDone || connection.server !== this.#server) {
+    if (attempt.mayBeDone) {
       const state = await this.#mustBeOwner(connection, attempt);
-      if (attempt.mayBeDone && this.#isDone(state, attempt.commit)) return this.#wasDone(connection, attempt, state);
+      if (this.#isDone(state, attempt.commit)) return this.#wasDone(connection, attempt, state);
       this.#mustHaveAll(state);
-      this.#server = connection.server;
     }
     try {
+      const sentTo = { server: connection.server, newest: this.#options.pool.newest };
       const sent = await this.#send(connection, attempt.commit);
-      if (sent !== undefined) return this.#note(attempt.commit, sent);
+      if (sent !== undefined) {
+        this.#note(attempt.commit, sent);
+        this.#sentTo = sentTo;
+        return;
+      }
     } catch (error) {
       if (failureOf(error) === 'lost') attempt.mayBeDone = true;
       // The number is taken by an attempt before this one.
@@ -154,28 +159,37 @@ export class Commits {
   /** The commit is in the database, but the server may not have waited for a standby before the connection broke. */
   async #wasDone(connection: Connection, attempt: Attempt, { pageBytes }: FileState): Promise<void> {
     this.#note(attempt.commit, { pageBytes, isFollowed: undefined });
+    this.#sentTo = undefined;
     if (attempt.commit.durability === 'relaxed' || attempt.isFlush) return;
     Object.assign(attempt, { commit: FLUSH, mayBeDone: false, isFlush: true });
     return this.#try(connection, attempt);
   }
 
-  /** Returns undefined if the file's row is not as this owner left it. */
+  /** Whether the server behind the connection has not crashed since the last commit was sent. */
+  #showsLast({ server, number }: Connection): boolean {
+    return server === this.#sentTo?.server && number <= this.#sentTo.newest;
+  }
+
+  /** Returns undefined if the file is not as this owner left it. */
   async #send(connection: Connection, commit: Commit): Promise<Sent | undefined> {
     const { statements, id, epoch, owner } = this.#options;
+    const last = this.#lastRecord ?? null;
     if (isAppend(commit)) {
       const { number, text } = commit.journal;
       const values = [id, epoch, number, Buffer.from(text), durabilityOf(commit), owner];
-      const rows = await connection.query(statements.append, values);
+      const rows = this.#showsLast(connection)
+        ? await connection.query(statements.append, values)
+        : await connection.query(statements.appendAfter, [...values, this.#step, last]);
       return rows.length === 0 ? undefined : { pageBytes: this.#pageBytes, isFollowed: undefined };
     }
     const pieces = piecesOf(commit.writePages ?? []);
-    const last = pieces.pop() ?? [];
-    if (pieces.length === 0) return this.#change(connection, commit, last, []);
+    const lastPiece = pieces.pop() ?? [];
+    if (pieces.length === 0) return this.#change(connection, commit, lastPiece, []);
     return inTransaction(connection, async () => {
       for (const pages of pieces) {
-        await connection.query(statements.writePages, [id, epoch, this.#step, ...pageValues(pages), owner]);
+        await connection.query(statements.writePages, [id, epoch, this.#step, last, ...pageValues(pages), owner]);
       }
-      return this.#change(connection, commit, last, pieces.flat());
+      return this.#change(connection, commit, lastPiece, pieces.flat());
     });
   }
 
@@ -188,7 +202,8 @@ export class Commits {
     const { statements, id, epoch, owner } = this.#options;
     const { journal, dropPages = [], truncateJournal = null, head } = commit;
     const [row] = await connection.query(statements.change, [
-      ...[id, epoch, this.#step, journal?.number ?? null],
+      ...[id, epoch, this.#step, this.#lastRecord ?? null],
+      journal?.number ?? null,
       journal === undefined ? null : Buffer.from(journal.text),
       ...pageValues(pages),
       byteLengthOf(pages) + byteLengthOf(written),
@@ -231,7 +246,6 @@ export class Commits {
     return isAppend(commit) ? state.last >= commit.journal.number : state.step === this.#step + 1;
   }
 
-  /** A database server that was not waiting for its disk, or for its standby, loses the last commits when it crashes. */
   #mustHaveAll({ step, last }: FileState): void {
     if (step < this.#durableStep || last < (this.#durableRecord ?? 0)) throw this.#rolledBack();
     if (step !== this.#step || last < (this.#lastRecord ?? 0)) throw this.#lost();
@@ -242,7 +256,7 @@ export class Commits {
   }
 
   #lost(): DatabaseError {
-    this.#options.onLoss('the PostgreSQL server was restarted, or replaced, without the last relaxed commits');
+    this.#options.onLoss('the PostgreSQL server crashed, or was replaced, and lacks the last relaxed commits');
     return connectionLost(this.#options.name);
   }
 }

@@ -18,6 +18,8 @@ export type Value = string | number | boolean | null | Uint8Array;
 export interface Connection {
   /** When the server behind it was started: another value means that it was restarted, or that another one took its place. */
   readonly server: string;
+  /** How many connections of the pool were opened up to this one. */
+  readonly number: number;
   /** Values of bytes are sent in PostgreSQL's binary format, all others as text. */
   query(statement: Statement | string, values?: readonly Value[]): Promise<readonly Row[]>;
 }
@@ -70,7 +72,8 @@ class Trips {
 export class ConnectionPool {
   readonly address: StorageAddress;
   readonly #pool: Pool;
-  readonly #servers = new WeakMap<PoolClient, string>();
+  readonly #opened = new WeakMap<PoolClient, Pick<Connection, 'server' | 'number'>>();
+  #newest = 0;
   readonly #clock: () => number;
   readonly #trips = new Trips();
   #repeats = 0;
@@ -110,6 +113,11 @@ export class ConnectionPool {
       const isOurs = error instanceof DatabaseError && error.code === 'bad_request';
       throw isOurs ? error : connectionRefused(address.place, error instanceof DatabaseError ? error.cause : error);
     }
+  }
+
+  /** The number of the connection that was opened last. */
+  get newest(): number {
+    return this.#newest;
   }
 
   get figures(): PoolFigures {
@@ -198,16 +206,17 @@ export class ConnectionPool {
   }
 
   async #ready(client: PoolClient): Promise<Connection> {
-    let server = this.#servers.get(client);
-    if (server === undefined) {
+    let opened = this.#opened.get(client);
+    if (opened === undefined) {
       await client.query(SESSION, [`${this.address.timeoutS}s`]);
       await client.query(DURABILITY);
       const { rows } = await client.query(SERVER);
       if (rows[0]?.is_standby === true) throw new StandbyError();
-      server = String(rows[0]?.started);
-      this.#servers.set(client, server);
+      this.#newest += 1;
+      opened = { server: String(rows[0]?.started), number: this.#newest };
+      this.#opened.set(client, opened);
     }
-    return new PooledConnection(client, server, this.address.prepares, this.#trips);
+    return new PooledConnection(client, opened, this.address.prepares, this.#trips);
   }
 }
 
@@ -244,14 +253,21 @@ class StandbyError extends Error {
 
 class PooledConnection implements Connection {
   readonly server: string;
+  readonly number: number;
   readonly #client: PoolClient;
   readonly #prepares: boolean;
   readonly #trips: Trips;
 
-  constructor(client: PoolClient, server: string, prepares: boolean, trips: Trips) {
+  constructor(
+    client: PoolClient,
+    { server, number }: Pick<Connection, 'server' | 'number'>,
+    prepares: boolean,
+    trips: Trips,
+  ) {
     this.#trips = trips;
     this.#client = client;
     this.server = server;
+    this.number = number;
     this.#prepares = prepares;
   }
 

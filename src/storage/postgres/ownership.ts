@@ -17,8 +17,6 @@ export interface Ownership {
   readonly owner: string;
   readonly opening: Opening;
   readonly pageBytes: number;
-  /** See `Connection.server`. */
-  readonly server: string;
 }
 
 /**
@@ -31,7 +29,7 @@ export async function createFile(pool: ConnectionPool, statements: Statements, n
   const created = await pool.repeat('creating a file', async (connection) => {
     attempts += 1;
     const [row] = await connection.query(statements.create, [name, FILE_FORMAT, owner]);
-    return row === undefined ? undefined : { id: String(row['id']), owner, server: connection.server };
+    return row === undefined ? undefined : { id: String(row['id']), owner };
   });
   if (created !== undefined) {
     return { ...created, pageBytes: 0, opening: { epoch: 1, head: undefined, journal: [], nextJournal: 2 } };
@@ -87,7 +85,6 @@ async function takeOver(
   return {
     id,
     owner,
-    server: connection.server,
     pageBytes: numberOf(file['page_bytes']),
     opening: {
       epoch,

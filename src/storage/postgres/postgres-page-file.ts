@@ -58,7 +58,7 @@ export class PostgresPageFile implements PageFile {
 
   constructor(options: PostgresPageFileOptions) {
     const { name, pool, statements, ownership, support, room, history, followers, onLoss, onClosed } = options;
-    const { id, owner, opening, pageBytes, server } = ownership;
+    const { id, owner, opening, pageBytes } = ownership;
     this.name = name;
     this.opening = opening;
     this.#pool = pool;
@@ -70,7 +70,7 @@ export class PostgresPageFile implements PageFile {
     this.#followers = followers;
     const { epoch, journal } = opening;
     const lastRecord = journal.at(-1)?.number;
-    const known = { name, id, owner, epoch, pageBytes, lastRecord, server };
+    const known = { name, id, owner, epoch, pageBytes, lastRecord };
     this.#commits = new Commits({ pool, statements, ...known, history, onLoss });
     this.#journalSize = new JournalSize(journal);
     this.#headLength = opening.head?.length ?? 0;

@@ -10,12 +10,19 @@ export type FileStatements = Statements & ReturnType<typeof createPageStatements
 const DURABILITY = (parameter: string) => `CASE WHEN ${parameter}::text IS NULL THEN NULL
   ELSE set_config('synchronous_commit', ${parameter}::text, true) END AS durability`;
 
+/** `before`: the parameter with the last record of the journal, which may be NULL if there is none. */
+const FOLLOWS = (schema: string, before: string) => `(${before}::bigint IS NULL
+           OR EXISTS (SELECT FROM ${schema}.journal WHERE file = $1 AND number = ${before}::bigint))`;
+
 /**
  * The statements of a storage. Each is carried out as a whole or not at all, at READ COMMITTED.
  *
  * A commit locks the file's row, and does nothing if there is none with the owner's epoch: to open the file, another owner changes that row first,
  * waits for the commits that hold it, and makes those that wait for it find a higher epoch. If the database goes back to an earlier state, an epoch
  * may be used again; so the row also names the owner.
+ *
+ * It also does nothing if the owner's commit before it is missing, which either counted a step or added the last record of the journal. PostgreSQL loses
+ * commits only from the end: if that one is there, so are all before it. Only `append` does not look.
  */
 export class StatementSets {
   readonly common: Statements;
@@ -68,16 +75,10 @@ function createStatements(schema: string) {
     ),
     claim: statement('claim', `UPDATE ${schema}.files SET floor = $2 WHERE id = $1`),
     removeLeftovers: statement('remove_leftovers', `DELETE FROM ${schema}.journal WHERE file = $1 AND number < $2`),
-    /** file, epoch, number, value, durability, owner */
-    append: statement(
-      'append',
-      `WITH owner AS MATERIALIZED (
-         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND owner = $6 AND name IS NOT NULL FOR SHARE
-       ), added AS (
-         INSERT INTO ${schema}.journal (file, number, value) SELECT id, $3::bigint, $4::bytea FROM owner RETURNING 1
-       )
-       SELECT ${DURABILITY('$5')} FROM added`,
-    ),
+    /** file, epoch, number, value, durability, owner. For a connection that shows that the commit before is there (`Commits`). */
+    append: statement('append', appendText(schema, 'true')),
+    /** Like `append`, then the step and the last record. For any connection. */
+    appendAfter: statement('append_after', appendText(schema, `step = $7 AND ${FOLLOWS(schema, '$8')}`)),
     state: statement(
       'state',
       `SELECT epoch, step, page_bytes, owner, (SELECT max(number) FROM ${schema}.journal WHERE file = $1) AS last
@@ -94,44 +95,55 @@ function createStatements(schema: string) {
   };
 }
 
+function appendText(schema: string, condition: string): string {
+  return `WITH owner AS MATERIALIZED (
+         SELECT id FROM ${schema}.files WHERE id = $1 AND epoch = $2 AND owner = $6 AND name IS NOT NULL AND ${condition} FOR SHARE
+       ), added AS (
+         INSERT INTO ${schema}.journal (file, number, value) SELECT id, $3::bigint, $4::bytea FROM owner RETURNING 1
+       )
+       SELECT ${DURABILITY('$5')} FROM added`;
+}
+
 function createPageStatements(schema: string, part: number) {
   const pages = pageTable(schema, part);
   return {
-    /** file, epoch, step before, record's number, its value, page numbers, whether they are texts, values, their bytes, drops, truncation, head, durability, owner */
+    /** file, epoch, step, last record, new record's number, its value, page numbers, whether they are texts, values, their bytes, drops, truncation, head, durability, owner */
     change: statement(
       `change_${part}`,
       `WITH owner AS MATERIALIZED (
          SELECT id FROM ${schema}.files
-         WHERE id = $1 AND epoch = $2 AND step = $3 AND owner = $14 AND name IS NOT NULL FOR NO KEY UPDATE
+         WHERE id = $1 AND epoch = $2 AND step = $3 AND owner = $15 AND name IS NOT NULL AND ${FOLLOWS(schema, '$4')}
+         FOR NO KEY UPDATE
        ), added AS (
          INSERT INTO ${schema}.journal (file, number, value)
-         SELECT id, $4::bigint, $5::bytea FROM owner WHERE $4::bigint >= coalesce($11::bigint, 0)
+         SELECT id, $5::bigint, $6::bytea FROM owner WHERE $5::bigint >= coalesce($12::bigint, 0)
        ), written AS (
          INSERT INTO ${pages} (file, number, is_text, value)
          SELECT owner.id, page.number, page.is_text, page.value
-         FROM owner, unnest($6::bigint[], $7::boolean[], $8::bytea[]) AS page (number, is_text, value)
+         FROM owner, unnest($7::bigint[], $8::boolean[], $9::bytea[]) AS page (number, is_text, value)
        ), dropped AS (
-         DELETE FROM ${pages} WHERE file = $1 AND number = ANY ($10::bigint[]) AND EXISTS (SELECT FROM owner)
+         DELETE FROM ${pages} WHERE file = $1 AND number = ANY ($11::bigint[]) AND EXISTS (SELECT FROM owner)
          RETURNING octet_length(value) AS bytes
        ), shortened AS (
-         DELETE FROM ${schema}.journal WHERE file = $1 AND number < $11::bigint AND EXISTS (SELECT FROM owner)
+         DELETE FROM ${schema}.journal WHERE file = $1 AND number < $12::bigint AND EXISTS (SELECT FROM owner)
        )
-       UPDATE ${schema}.files SET step = step + 1, head = coalesce($12::bytea, head),
-         floor = greatest(floor, $11::bigint), truncated = greatest(truncated, $11::bigint),
-         page_bytes = page_bytes + $9::bigint - (SELECT coalesce(sum(bytes), 0) FROM dropped)
+       UPDATE ${schema}.files SET step = step + 1, head = coalesce($13::bytea, head),
+         floor = greatest(floor, $12::bigint), truncated = greatest(truncated, $12::bigint),
+         page_bytes = page_bytes + $10::bigint - (SELECT coalesce(sum(bytes), 0) FROM dropped)
        WHERE id = (SELECT id FROM owner)
-       RETURNING page_bytes, EXISTS (SELECT FROM ${schema}.followers) AS is_followed, ${DURABILITY('$13')}`,
+       RETURNING page_bytes, EXISTS (SELECT FROM ${schema}.followers) AS is_followed, ${DURABILITY('$14')}`,
     ),
-    /** file, epoch, step, page numbers, whether they are texts, values, owner. For what is too much for one statement: in a transaction with `change`. */
+    /** file, epoch, step, last record, page numbers, whether they are texts, values, owner. For what is too much for one statement: in a transaction with `change`. */
     writePages: statement(
       `write_pages_${part}`,
       `WITH owner AS MATERIALIZED (
          SELECT id FROM ${schema}.files
-         WHERE id = $1 AND epoch = $2 AND step = $3 AND owner = $7 AND name IS NOT NULL FOR NO KEY UPDATE
+         WHERE id = $1 AND epoch = $2 AND step = $3 AND owner = $8 AND name IS NOT NULL AND ${FOLLOWS(schema, '$4')}
+         FOR NO KEY UPDATE
        )
        INSERT INTO ${pages} (file, number, is_text, value)
        SELECT owner.id, page.number, page.is_text, page.value
-       FROM owner, unnest($4::bigint[], $5::boolean[], $6::bytea[]) AS page (number, is_text, value)`,
+       FROM owner, unnest($5::bigint[], $6::boolean[], $7::bytea[]) AS page (number, is_text, value)`,
     ),
     readPages: statement(
       `read_pages_${part}`,

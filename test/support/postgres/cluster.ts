@@ -5,6 +5,7 @@ import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import pg from 'pg';
 import { findPostgres } from './find-postgres.ts';
 
 interface ClusterOptions {
@@ -92,6 +93,24 @@ export class Cluster {
     await this.#ended('keep');
   }
 
+  /**
+   * Kills the process of a connection, as a system does that runs out of memory. The server then ends all connections and recovers as after a crash, but
+   * is not started again. Resolves when it takes connections.
+   */
+  async killConnection(): Promise<void> {
+    const child = this.#process;
+    if (child === undefined) throw new Error('PostgreSQL does not run');
+    const client = new pg.Client({ connectionString: this.url() });
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE pid = pg_backend_pid()',
+    );
+    const recovered = whenReady(child);
+    for (const { pid } of rows) process.kill(pid, 'SIGKILL');
+    await recovered;
+  }
+
   /** Ends the server as an administrator does, without waiting for its clients. */
   async shutDown(): Promise<void> {
     process.kill(this.#pid, 'SIGINT');
@@ -150,15 +169,20 @@ export class Cluster {
   }
 }
 
-/** Resolves when the server takes connections, and rejects with what it printed if it ended. */
+/** Resolves when the server says that it takes connections, and rejects with what it printed if it ended. */
 function whenReady(child: ChildProcess): Promise<void> {
   let printed = '';
-  return new Promise((resolve, reject) => {
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  return new Promise<void>((resolve, reject) => {
+    const onText = (text: string) => {
       printed = `${printed}${text}`.slice(-10_000);
-      if (printed.includes('ready to accept connections')) resolve();
-    });
-    child.on('exit', () => reject(new Error(`PostgreSQL did not start:\n${printed}`)));
+      if (!printed.includes('ready to accept connections')) return;
+      child.stderr?.off('data', onText);
+      child.off('exit', onExit);
+      resolve();
+    };
+    const onExit = () => reject(new Error(`PostgreSQL did not start:\n${printed}`));
+    child.stderr?.setEncoding('utf8').on('data', onText);
+    child.on('exit', onExit);
   });
 }
 

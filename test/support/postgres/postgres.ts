@@ -47,6 +47,14 @@ export async function dropSchema(pool: ConnectionPool): Promise<void> {
   await pool.use((connection) => connection.query(`DROP SCHEMA ${pool.address.schema} CASCADE`));
 }
 
+/** The numbers of the records that the journal of a file holds, ascending. */
+export async function recordNumbers(pool: ConnectionPool, file: string): Promise<readonly number[]> {
+  const { schema } = pool.address;
+  const text = `SELECT number::int FROM ${schema}.journal WHERE file = (SELECT id FROM ${schema}.files WHERE name = $1) ORDER BY number`;
+  const rows = await pool.repeat('reading a journal', (connection) => connection.query(text, [file]));
+  return rows.map(({ number }) => Number(number));
+}
+
 /** Contexts that share one schema, which is emptied after each. */
 export function postgresFactory(url: string): StorageFactory {
   let opened: Promise<ConnectionPool> | undefined;

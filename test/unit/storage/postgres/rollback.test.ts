@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { PageFile, PageStore } from '../../../../src/storage/page-store.ts';
+import type { Commit, PageFile, PageStore } from '../../../../src/storage/page-store.ts';
 import type { ConnectionPool } from '../../../../src/storage/postgres/connection-pool.ts';
 import { DurableHistory } from '../../../../src/storage/postgres/durable-history.ts';
 import { createPostgresPageStore } from '../../../../src/storage/postgres/postgres-page-store.ts';
-import { rejects, relaxed } from '../../../conformance/storage/expectations.ts';
+import { allPages, rejects, relaxed } from '../../../conformance/storage/expectations.ts';
 import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 
 const url = await postgresUrl();
@@ -29,9 +29,21 @@ describe.skipIf(url === undefined)('a database that has gone back to an earlier 
     await pool.close();
   });
 
-  async function change(set: string): Promise<void> {
-    const text = `UPDATE ${pool.address.schema}.files SET ${set} WHERE name = $1`;
+  /** `text`: with the name of the file as its parameter. */
+  async function ask(text: string): Promise<void> {
     await pool.use((connection) => connection.query(text, [name]));
+  }
+
+  /** As a crash does. */
+  async function endConnections(): Promise<void> {
+    const end = 'SELECT pg_terminate_backend(pg_backend_pid())';
+    while (pool.figures.open > 0) {
+      await expect(pool.use((connection) => connection.query(end))).rejects.toThrow('terminating connection');
+    }
+  }
+
+  function change(set: string): Promise<void> {
+    return ask(`UPDATE ${pool.address.schema}.files SET ${set} WHERE name = $1`);
   }
 
   test('is refused if an opening is missing, and so is every file from then on', async () => {
@@ -68,11 +80,48 @@ describe.skipIf(url === undefined)('a database that has gone back to an earlier 
     expect(history.rollback).toBeUndefined();
     await file.close();
     file = await store.open(name, 'open');
-    expect(file.opening.loss).toMatch(/^the PostgreSQL server was restarted, or replaced, without/);
+    expect(file.opening.loss).toMatch(/^the PostgreSQL server crashed, or was replaced, and lacks/);
     await file.commit({ durability: 'strict', head: 'strict' });
     await change('step = 0');
     await rejects('storage_rolled_back', () => file.commit(relaxed({ head: 'next' })));
     await store.close();
+  });
+
+  describe.each([
+    ['record', relaxed({ journal: { number: 2, text: 'lost' } })],
+    ['head', relaxed({ head: 'lost' })],
+    ['page', relaxed({ writePages: [{ number: 6, value: 'lost' }] })],
+  ])('without the last relaxed commit, which was a %s', (_, lost) => {
+    const number = lost.journal === undefined ? 2 : 3;
+    const large = [8, 10, 12, 14, 16].map((page) => ({ number: page, value: 'x'.repeat(2 ** 20) }));
+
+    test.each<[string, Commit]>([
+      ['a relaxed record', relaxed({ journal: { number, text: 'next' } })],
+      ['a strict record', { durability: 'strict', journal: { number, text: 'next' } }],
+      ['a head', { durability: 'strict', head: 'next' }],
+      ['a head that takes the place of the journal', { durability: 'strict', head: 'next', truncateJournal: number }],
+      ['pages for several statements', relaxed({ writePages: large })],
+      ['nothing', { durability: 'strict' }],
+    ])('refuses a commit of %s, and is opened again with a new epoch', async (__, next) => {
+      await file.commit(lost);
+      await (lost.journal === undefined
+        ? change(`step = 0, head = NULL`)
+        : ask(
+            `DELETE FROM ${pool.address.schema}.journal WHERE file = (SELECT id FROM ${pool.address.schema}.files WHERE name = $1)`,
+          ));
+      await endConnections();
+      await rejects('storage_closed', () => file.commit(next));
+      await rejects('storage_closed', () => file.commit(next));
+      await rejects('storage_closed', () => file.isCurrent());
+      await file.close();
+      expect(history.rollback).toBeUndefined();
+      file = await store.open(name, 'open');
+      const { epoch, head, journal, loss } = file.opening;
+      expect([epoch, head, journal]).toEqual([2, undefined, []]);
+      expect(loss).toBe('the PostgreSQL server crashed, or was replaced, and lacks the last relaxed commits');
+      expect((await allPages(file)).filter((page) => page > 6)).toEqual([]);
+      await store.close();
+    });
   });
 
   test('fences an owner whose epoch another one has been given again', async () => {
