@@ -29,6 +29,7 @@ const MOST = 80;
 const LATEST_MS = 100;
 /** In a long run, the lease of a killed owner ends by itself once in so many rounds. Otherwise its row is removed, which saves 12 seconds. */
 const LEASE_ROUNDS = 10;
+const DURABLE = { 'x-svc-full-commit': 'true' };
 const PATIENCE = { timeout: 120_000, interval: 50 };
 const ROUND_MS = 60_000;
 
@@ -105,9 +106,10 @@ describe.skipIf(cluster === undefined)('clients that write to PostgreSQL', () =>
   );
 
   test.each([
-    ['is restarted', false, () => postgres.shutDown()],
+    ['is restarted', false, () => postgres.shutDown().then(() => postgres.startAgain())],
     // Others may be lost then, as the interface says.
-    ['crashes, if it was acknowledged as durable', true, () => postgres.crash()],
+    ['crashes, if it was acknowledged as durable', true, () => postgres.crash().then(() => postgres.startAgain())],
+    ['loses one of its processes, if it was acknowledged as durable', true, () => postgres.killConnection()],
   ] as const)(
     `what was acknowledged is there after PostgreSQL %s (${RESTARTS} times)`,
     async (what, isDurable, end) => {
@@ -117,7 +119,6 @@ describe.skipIf(cluster === undefined)('clients that write to PostgreSQL', () =>
       for (let round = 1; round <= RESTARTS; round += 1) {
         await load.write(owner, async (acknowledgedMore) => {
           await end();
-          await postgres.startAgain();
           await acknowledgedMore(CLIENTS);
         });
         expect(await load.check(owner), `seed ${seed}, round ${round}`).toEqual([]);
@@ -129,6 +130,34 @@ describe.skipIf(cluster === undefined)('clients that write to PostgreSQL', () =>
     },
     60_000 + RESTARTS * ROUND_MS,
   );
+
+  test('no write follows on one that PostgreSQL lost when one of its processes died, and that one is not served any more', async () => {
+    const owner = await start();
+    await new Load(seed).createDatabase(owner);
+    const connection = await ownedBy(owner);
+    const put = async (id: string, headers = {}) =>
+      (await connection.ask({ method: 'PUT', path: `${DATABASE}/${id}`, body: '{}', headers })).status;
+    const get = async (id: string) => (await connection.ask({ method: 'GET', path: `${DATABASE}/${id}` })).status;
+    let isLost = false;
+    // PostgreSQL may have written its log between the write and the crash.
+    for (let round = 1; round <= 50 && !isLost; round += 1) {
+      expect(await put(`durable-${round}`, DURABLE)).toBe(201);
+      expect(await put(`relaxed-${round}`)).toBe(201);
+      await postgres.killConnection();
+      const status = await put(`next-${round}`, DURABLE);
+      isLost = status === 503;
+      expect(status).toBe(isLost ? 503 : 201);
+      expect(await get(`durable-${round}`)).toBe(200);
+      expect(await get(`relaxed-${round}`)).toBe(isLost ? 404 : 200);
+      expect(await get(`next-${round}`)).toBe(isLost ? 404 : 200);
+    }
+    expect(isLost).toBe(true);
+    expect(owner.output).toContain(
+      'the PostgreSQL server crashed, or was replaced, and lacks the last relaxed commits',
+    );
+    expect(await put('last', DURABLE)).toBe(201);
+    await verify();
+  }, 120_000);
 });
 
 /** Waits until so many writes more are acknowledged, or no client writes any more. */
