@@ -63,7 +63,7 @@ class FollowedRegistry implements Registry {
   #readAt: unknown;
   #reading: Promise<void> | undefined;
   /** Leases of the databases that are looked at at every refresh. */
-  readonly #fresh = new Map<string, FollowedLease>();
+  readonly #kept = new Map<string, FollowedLease>();
   readonly #watched = new Map<string, Watched>();
   /** Leases that are not released yet: what depends on rights has to notice changes meanwhile. */
   #inUse = 0;
@@ -125,8 +125,8 @@ class FollowedRegistry implements Registry {
     for (const [name, { file }] of before) {
       if (timeSlice.isDue) await timeSlice.rest();
       if (after.get(name)?.file === file) continue;
-      this.#fresh.get(name)?.release();
-      this.#fresh.delete(name);
+      this.#kept.get(name)?.release();
+      this.#kept.delete(name);
       this.#watched.get(name)?.end();
       await this.#handles.discard(name);
       this.#emit({ type: 'deleted', name });
@@ -141,7 +141,7 @@ class FollowedRegistry implements Registry {
     const waiting: Promise<void>[] = [];
     for (const name of this.#options.alwaysFresh()) {
       if (!this.has(name)) continue;
-      const lease = this.#fresh.get(name);
+      const lease = this.#kept.get(name);
       const refreshed = lease === undefined ? this.#keepFresh(name) : lease.database.refresh();
       if (refreshed instanceof Promise) waiting.push(refreshed);
     }
@@ -150,8 +150,9 @@ class FollowedRegistry implements Registry {
 
   async #keepFresh(name: string): Promise<void> {
     const lease = await this.#handles.lease(name);
-    if (this.#isClosed || this.#fresh.has(name)) lease.release();
-    else this.#fresh.set(name, lease);
+    if (this.#isClosed || this.#kept.has(name)) lease.release();
+    else this.#kept.set(name, lease);
+    await lease.database.refresh();
     // It may have changed before anything could be noticed.
     this.#emit({ type: 'updated', name });
   }
@@ -222,8 +223,11 @@ class FollowedRegistry implements Registry {
     if (this.#isClosed) throw shutDown();
     if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
     const lease = this.#handles.leaseNow(name);
-    // A database that was just opened is fresh.
-    if (lease === undefined) return this.#handles.lease(name).then((opened) => this.#counted(opened));
+    // The opening may have been begun by an earlier request, and have looked before this one came.
+    return lease === undefined ? this.#handles.lease(name).then((opened) => this.#fresh(opened)) : this.#fresh(lease);
+  }
+
+  #fresh(lease: FollowedLease): MaybePromise<Lease> {
     try {
       const refreshed = lease.database.refresh();
       if (refreshed === undefined) return this.#counted(lease);

@@ -78,9 +78,13 @@ export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url'
   const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
   const [first = '', second, third, fourth] = path.split('/').filter(Boolean);
   const { server, database } = ANSWERED_BY_READERS;
-  if (first === '' || (first.startsWith('_') && !SYSTEM_DATABASES.includes(first))) return server.includes(first);
+  if (first === '' || (isWord(first) && !SYSTEM_DATABASES.includes(first))) return server.includes(first);
   if (second === undefined) return false;
-  if (second === '_design' && third !== undefined) return fourth?.startsWith('_') !== true;
-  // Percent-encoded words count as unknown.
-  return database.includes(second) || !(second.startsWith('_') || second.startsWith('%5F') || second.startsWith('%5f'));
+  if (second === '_design' && third !== undefined) return fourth === undefined || !isWord(fourth);
+  return database.includes(second) || !isWord(second);
+}
+
+/** Whether a segment begins with an underscore, percent-encoded or not. */
+function isWord(segment: string): boolean {
+  return /^(?:_|%5f)/i.test(segment);
 }

@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { isReadOnlyRequest, READ_ONLY_POSTS } from '../../../../src/http/request/read-only-requests.ts';
+import {
+  isAnsweredByReaders,
+  isReadOnlyRequest,
+  READ_ONLY_POSTS,
+} from '../../../../src/http/request/read-only-requests.ts';
 import type { Table } from '../../../../src/http/resources.ts';
 import { createRoutes } from '../../../../src/http/routes.ts';
 import { noParts } from '../support.ts';
@@ -87,4 +91,67 @@ test('the list of read-only requests matches the route table', () => {
   ] as const) {
     expect(readOnlyPosts(table).sort()).toEqual([...list].sort());
   }
+});
+
+function byReaders(what: string): boolean {
+  const [method = '', path = ''] = what.split(' ');
+  return isAnsweredByReaders({ method, url: `https://app.example/db${path}`, headers: {} }, BASE);
+}
+
+test.each([
+  'GET /',
+  'GET /_all_dbs',
+  'GET /_session',
+  'GET /_uuids?count=3',
+  'GET /_utils/index.html',
+  'HEAD /notes/a',
+  'GET /notes/a?rev=1-a',
+  'GET /notes/a%2Fb/picture.png',
+  'GET /notes/_design/d',
+  'GET /notes/_design/d/picture.png',
+  'GET /notes/_local/a',
+  'GET /notes/_all_docs',
+  'POST /notes/_all_docs',
+  'GET /notes/_changes?feed=continuous',
+  'POST /notes/_changes',
+  'POST /notes/_bulk_get',
+  'POST /notes/_revs_diff',
+  'GET /notes/_security',
+  'GET /notes/_revs_limit',
+  'GET /_users/org.couchdb.user:ana',
+])('%s is answered by readers', (what) => {
+  expect(byReaders(what)).toBe(true);
+});
+
+test.each([
+  'PUT /notes/a',
+  'POST /notes',
+  'POST /notes/_bulk_docs',
+  'POST /_session',
+  // What compactions it runs, only the owner knows.
+  'GET /notes',
+  'GET /notes/_design/d/_view/by-name',
+  'GET /notes/_design/d/_info',
+  'GET /notes/_design/d/_rewrite/a',
+  'GET /notes/_design/d/%5Fview/by-name',
+  'POST /notes/_find',
+  'GET /notes/_index',
+  'GET /notes/_auto_purge',
+  'GET /notes/%5Fall_docs',
+  'GET /_replicator/a',
+  'GET /%5freplicator/a',
+  'GET /_stats',
+  'GET /_log',
+  'GET /_active_tasks',
+  'GET /_config',
+  'GET /_node/_local/_prometheus',
+  'GET /_scheduler/jobs',
+  'GET /_db_updates',
+  'GET /_unknown/a',
+])('%s goes to the owner', (what) => {
+  expect(byReaders(what)).toBe(false);
+});
+
+test('an address outside the service goes to the owner', () => {
+  expect(isAnsweredByReaders({ method: 'GET', url: 'https://app.example/other/a', headers: {} }, BASE)).toBe(false);
 });
