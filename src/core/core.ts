@@ -100,6 +100,8 @@ export interface ReaderOptions {
   readonly forward: Handle;
   /** The owner's settings. */
   readonly config: ConfigStore;
+  /** Whether `config` is what the owner has now, as its texts with the list of databases say (`Registry.notes`). Default: always. */
+  readonly hasPresentSettings?: ((notes: ReadonlyMap<string, string>) => boolean) | undefined;
   /** The code of readers (`core/reader.ts`): other hosts don't load it. */
   readonly code: typeof readerCode;
 }
@@ -197,7 +199,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     () => running.isClosing,
     options.gateway,
   );
-  const handle: Handle = reader?.code.answerAsReader(services, answer, reader.forward) ?? answer;
+  const handle: Handle = reader?.code.answerAsReader(services, answer, reader) ?? answer;
   const running: RunningCore = new RunningCore({
     ...{ handle, config, replications, autoPurge, feeds, registry, parts, storage },
   });

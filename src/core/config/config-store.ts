@@ -21,6 +21,9 @@ import { Preview } from './preview.ts';
 import { aliasesIn, namesOf, ownName } from './setting-names.ts';
 import { assertMeaning, meaningless } from './setting-refusals.ts';
 
+/** Resolves when others know that a setting is about to change. What it returns is called when the change is effective, or has failed. */
+export type AnnounceChange = () => Promise<() => void>;
+
 /** Values by section and key. Null hides the value of a lower layer. */
 type Layer = Map<string, Map<string, string | null>>;
 
@@ -45,6 +48,7 @@ export class SettingsStore implements ConfigStore {
   readonly #listeners = new Notifier<ConfigChange>();
   readonly #log: Log;
   #storage: ConfigStorage | undefined;
+  #announce: AnnounceChange | undefined;
   /** Changes happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
 
@@ -62,6 +66,11 @@ export class SettingsStore implements ConfigStore {
       assertMeaning({ section, key });
       checkSetting(this, section, key);
     }
+  }
+
+  /** Has every change announced before anything of it happens; it is refused if that fails. */
+  announceTo(announce: AnnounceChange): void {
+    this.#announce = announce;
   }
 
   get(section: string, key: string): string | undefined {
@@ -187,22 +196,27 @@ export class SettingsStore implements ConfigStore {
     { persist = true }: ConfigOptions,
   ): Promise<string | undefined> {
     const before = this.get(section, key);
+    if (persist && has(this.#given, section, key)) throw givenAtStart(section, key);
+    const end = await this.#announce?.();
     if (persist) {
-      if (has(this.#given, section, key)) throw givenAtStart(section, key);
       if (value !== undefined || has(this.#kept, section, key)) {
-        await this.#storage?.write(namesOf({ section, key }), value);
+        await this.#storage?.write(namesOf({ section, key }), value).catch((error: unknown) => {
+          end?.();
+          throw error;
+        });
       }
       put(this.#kept, section, key, value);
       put(this.#temporary, section, key, undefined);
     } else put(this.#temporary, section, key, value ?? null);
-    this.#notice(section, key);
+    this.#notice(section, key, end);
     return before;
   }
 
   /** Makes the layers' value effective, and calls the listeners if it has changed. */
-  #notice(section: string, key: string): void {
+  #notice(section: string, key: string, end?: () => void): void {
     const before = this.get(section, key);
     this.#apply(section, key);
+    end?.();
     const value = this.get(section, key);
     if (value !== before) this.#listeners.notify({ section, key, value, before });
   }

@@ -1,6 +1,7 @@
 /** The requests of a process that reads databases which another one owns: it answers what it can, and sends that one the rest. */
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
@@ -10,6 +11,11 @@ import { followVirtualHosts } from './gateway.ts';
 /** Failures after which the owner answers instead: only it can do this, or a page that was read was replaced meanwhile. */
 const OWNER_MAY_ANSWER: ReadonlySet<string> = new Set(['not_owner', 'storage_fenced', 'storage_closed']);
 
+interface ReaderHost {
+  readonly forward: Handle;
+  readonly hasPresentSettings?: ((notes: Registry['notes']) => boolean) | undefined;
+}
+
 /**
  * Answers what only reads, with every change that was acknowledged before the request came (`Registry.refresh`), and forwards everything else. What
  * turns out to need the owner goes to it, too, unless the request's body was a stream, which is read only once.
@@ -17,7 +23,7 @@ const OWNER_MAY_ANSWER: ReadonlySet<string> = new Set(['not_owner', 'storage_fen
 export function answerAsReader(
   { registry, basePath, config }: Pick<Services, 'registry' | 'basePath' | 'config'>,
   answer: Handle,
-  forward: Handle,
+  { forward, hasPresentSettings = () => true }: ReaderHost,
 ): Handle {
   const virtualHosts = followVirtualHosts(config);
   const isOwn = (request: PlainRequest): boolean => {
@@ -39,7 +45,7 @@ export function answerAsReader(
       () =>
         whenReady(registry.refresh?.(), () => {
           isFresh = true;
-          return answered(request);
+          return hasPresentSettings(registry.notes) ? answered(request) : forward(request);
         }),
       (failure) => {
         if (isFresh) throw failure;

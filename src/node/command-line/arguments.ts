@@ -104,7 +104,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
   }
   const storage = values.memory ? undefined : storageUrl('serve', values, environment);
   const workers = parseWorkers(values.workers, environment);
-  assertShareable(workers, values.memory ?? false, storage);
+  assertShareable(workers, values.memory ?? false);
   const port = parsePort(values.port, environment);
   const options = {
     host: values.host ?? environment['SETTEE_HOST'],
@@ -211,14 +211,10 @@ function parseWorkers(given: string | undefined, environment: Environment): numb
   });
 }
 
-function assertShareable(workers: number | undefined, isInMemory: boolean, storage: string | undefined): void {
+function assertShareable(workers: number | undefined, isInMemory: boolean): void {
   if (workers === undefined || workers === 1) return;
   if (isInMemory) {
     const reason = "Several processes can't share what one of them keeps in memory; leave out --workers or --memory.";
-    throw new UsageError(reason, 'serve');
-  }
-  if (storage !== undefined) {
-    const reason = 'Several processes on one storage in PostgreSQL are not supported yet; leave out --workers.';
     throw new UsageError(reason, 'serve');
   }
   if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) {

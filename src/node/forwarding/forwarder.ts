@@ -1,7 +1,7 @@
 import { createConnection } from 'node:net';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import type { Log, Settings } from '../../base/system/contract.ts';
+import type { Log } from '../../base/system/contract.ts';
 import { toStream, toWhole } from './bodies.ts';
 import { type Exchange, OpenExchange } from './exchange.ts';
 import {
@@ -17,6 +17,7 @@ import {
   RESPONSE,
   type ReaderReport,
   SETTINGS,
+  type SentSettings,
 } from './frames.ts';
 import { Link } from './link.ts';
 
@@ -35,7 +36,7 @@ export interface ForwarderOptions {
   readonly secret: string;
   readonly log: Log;
   /** Called with all settings when the owner takes requests, and after each change, before any response that was made later. */
-  readonly onSettings?: ((settings: Settings) => void) | undefined;
+  readonly onSettings?: ((sent: SentSettings) => void) | undefined;
   /** Headers of the responses that are made here. Default: none. */
   readonly headersFor?: ((request: PlainRequest) => Readonly<Record<string, string>>) | undefined;
   /** Milliseconds that a request waits for the owner. Default: 5,000. */

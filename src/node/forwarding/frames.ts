@@ -4,13 +4,14 @@
  * of its own, so that a slow one keeps no other waiting. Both ends are of the same build: `PROTOCOL` changes with the format.
  */
 import type { PlainHeaders } from '../../base/shared/message.ts';
+import type { Settings } from '../../base/system/contract.ts';
 import type { Counts } from '../../base/system/counters.ts';
 
 /** The first frame names it, so that processes of different builds refuse each other. */
 export const PROTOCOL = 'settee-forward-1';
 
 export const HELLO = 1;
-/** From the owner: all settings, as JSON. The first of them says that it takes requests. */
+/** From the owner: all settings, `SentSettings` as JSON. The first of them says that it takes requests. */
 export const SETTINGS = 2;
 /** A head (`RequestHead`), then the body unless it is a stream. */
 export const REQUEST = 3;
@@ -43,6 +44,11 @@ export const FRAME_HEADER_BYTES = 9;
 const LENGTH_BYTES = 4;
 /** Shorter bytes are copied behind their head; others are written as they are. */
 const MAX_COPIED_BYTES = 8_192;
+
+export interface SentSettings {
+  readonly version: string;
+  readonly settings: Settings;
+}
 
 /** What the owner counts and logs together with its own. */
 export interface ReaderReport {

@@ -21,6 +21,7 @@ import {
   REQUEST,
   type ReaderReport,
   SETTINGS,
+  type SentSettings,
   splitHead,
 } from './frames.ts';
 import { Link } from './link.ts';
@@ -33,6 +34,8 @@ export interface OwnerSocketOptions {
   readonly handle: Handle;
   /** The present settings. */
   readonly config: () => ConfigStore;
+  /** Their name, which readers compare with the one in the storage. */
+  readonly settingsVersion: () => string;
   /** Why requests from that address are refused; undefined if they are not. */
   readonly refusal: (peer: string | undefined) => Refusal | undefined;
   /** Called for requests that `handle` could not answer, and for streams that broke off. */
@@ -98,6 +101,7 @@ class ReaderLink {
   feeds = 0;
   #isKnown = false;
   #config: ConfigStore | undefined;
+  #settingsVersion = '';
   #unfollow: () => void = () => undefined;
 
   constructor(
@@ -163,7 +167,8 @@ class ReaderLink {
     const exchange = new AnsweredExchange(this.#link, id, request, bytes, {
       ...this.#options,
       beforeResponse: () => {
-        if (this.#options.config() !== this.#config) this.#sendSettings();
+        const { config, settingsVersion } = this.#options;
+        if (config() !== this.#config || settingsVersion() !== this.#settingsVersion) this.#sendSettings();
       },
       onEnd: () => this.#exchanges.delete(id),
     });
@@ -179,6 +184,9 @@ class ReaderLink {
       this.#config = config;
       this.#unfollow = config.onChange(() => this.#sendSettings());
     }
-    this.#link.send(frameOf(SETTINGS, 0, JSON.stringify(config.sections())));
+    const version = this.#options.settingsVersion();
+    this.#settingsVersion = version;
+    const sent: SentSettings = { version, settings: config.sections() };
+    this.#link.send(frameOf(SETTINGS, 0, JSON.stringify(sent)));
   }
 }

@@ -3,19 +3,37 @@ import { crc32 } from 'node:zlib';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Log } from '../../base/system/contract.ts';
 import { createMemoryPageStore, MemoryMedium } from '../../storage/memory-page-store.ts';
-import { holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
+import type { PageStore } from '../../storage/page-store.ts';
+import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
+import { followStorage, holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { CONFIG_FILE } from '../data-folder/ini-file.ts';
 import { AdminGuard, adminCommand, marksOf } from './admin-guard.ts';
 import { settingsStorage } from './configuration.ts';
 import type { Home, HomeOptions } from './home.ts';
 import { findStorage } from './storage-home.ts';
 
-export const DEFAULT_DATA_FOLDER = './data';
+const DEFAULT_DATA_FOLDER = './data';
 
 /** `log`: for what happens to the settings. */
 export async function findHome(options: HomeOptions, log: Log, startLog: Log): Promise<Home> {
   if (options.storage !== undefined) return findStorage(options, options.storage, log, startLog);
   return options.memory === true ? memoryHome(options, startLog) : folderHome(options, log, startLog);
+}
+
+interface FollowedHome {
+  /** For `PageStore.follow` only. */
+  readonly store: PageStore;
+  close(): Promise<void>;
+}
+
+/** The databases of a home that another process of this server has taken, for reading. */
+export async function followHome({
+  storage: url,
+  dataFolder = DEFAULT_DATA_FOLDER,
+}: HomeOptions): Promise<FollowedHome> {
+  if (url === undefined) return { store: followStorage(dataFolder), close: nothing };
+  const storage = await PostgresStorage.openExisting(url, process.env);
+  return { store: storage.createStore(), close: () => storage.close() };
 }
 
 function memoryHome({ configFile }: HomeOptions, startLog: Log): Home {

@@ -7,7 +7,8 @@ import { clientAddressOf, integerSetting, portSetting } from '../../base/system/
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { followVirtualHosts } from '../../http/middleware/gateway.ts';
-import { type OwnerSocketOptions, openOwnerSocket } from '../forwarding/owner-socket.ts';
+import type { ForReaders } from '../forwarding/for-readers.ts';
+import { openOwnerSocket } from '../forwarding/owner-socket.ts';
 import { isLoopback, reachRefusal } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
@@ -85,20 +86,20 @@ export interface ReadersOptions {
   readonly onListening: () => Promise<string>;
 }
 
-interface ForReaders extends Listening {
-  /** See `OwnerSocketOptions`. */
-  readonly onReport: OwnerSocketOptions['onReport'];
+interface ListeningForReaders extends Listening {
+  readonly forReaders: ForReaders;
 }
 
 export async function listenForReaders(
   service: Configured,
   { path, secret, onListening }: ReadersOptions,
-  { log, handle, onReport }: ForReaders,
+  { log, handle, forReaders }: ListeningForReaders,
 ): Promise<HttpServer> {
   const isOpen = !isLoopback(bindAddress(service.config));
   const administered = followed(service, followAdmins);
   const socket = await openOwnerSocket({
-    ...{ path, secret, handle, log, onReport },
+    ...{ path, secret, handle, log, onReport: forReaders.take },
+    settingsVersion: () => forReaders.settings.current,
     config: () => service.config,
     refusal: (remoteAddress) => (isOpen ? reachRefusal({ remoteAddress }, administered) : undefined),
     onFailure: (request, error) => logFailure(log, request, error),

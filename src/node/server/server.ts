@@ -7,6 +7,7 @@ import { VERSION } from '../../base/system/version.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
 import { type Core, createCore, type Health } from '../../core/core.ts';
 import { createGateway, VirtualHosts } from '../../http/middleware/gateway.ts';
+import { ForReaders } from '../forwarding/for-readers.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
 import { assertHostName, assertListenAllowed } from '../http/host-check.ts';
 import type { HttpServer } from '../http/http-server.ts';
@@ -29,7 +30,6 @@ import {
 import { OwnedService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
 import { describePreset, type PresetName } from './presets.ts';
-import { ReaderCounts } from './reader-counts.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
@@ -150,11 +150,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => startLog.release());
   const home = await findHome(options, log, startLog);
   undo.add(() => home.close());
-  const configure = async () => {
-    const opened = await openConfiguration(options, home.settings, startLog);
-    await home.guard?.assertAdmin(opened);
-    return opened;
-  };
+  const configure = () => configureHome(options, home, startLog);
   config = await configure();
   startLog.release();
   assertListenAllowed(bindAddress(config), hasAdmin(config), home.adminCommand);
@@ -162,13 +158,13 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => (service?.hangs ? undefined : home.release()));
   undo.add(() => home.guard?.close());
   const network = openNetwork({ settings, url: () => ownUrl, names: options.allowedHosts, undo });
-  const readers = new ReaderCounts(addEntry);
+  const readers = new ForReaders(addEntry);
   // It outlives the core, which `_restart` reopens.
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
   collectAfterLargeRequests(bytesInFlight);
   const openCore = async (settings: SettingsStore): Promise<Core> => {
     await home.guard?.follow(settings);
-    return createCore({
+    const core = await createCore({
       ...createPlatform(settings, log),
       storage: home.openStore(),
       config: settings,
@@ -180,6 +176,8 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
       gateway: createGateway,
       health: healthOf(home, options.readers),
     });
+    if (options.readers !== undefined) await readers.follow(settings, core.registry, log);
+    return core;
   };
   const ownership = { home, ownUrl: () => ownUrl, headersFor: headersOf(() => running) };
   const { storageCloseMs: closeMs = longestCloseMs } = options;
@@ -187,7 +185,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   const running = service;
   undo.add(() => running.close());
   const handle: Handle = (request) => running.handle(request);
-  const parts = { log, bytesInFlight, network, handle, onReport: readers.take };
+  const parts = { log, bytesInFlight, network, handle, forReaders: readers };
   const http = await acceptRequests(running, options, tls, parts);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close(running.drainMs));
@@ -204,6 +202,12 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
     handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),
   };
+}
+
+async function configureHome(options: ServerOptions, home: Home, startLog: Log): Promise<SettingsStore> {
+  const opened = await openConfiguration(options, home.settings, startLog);
+  await home.guard?.assertAdmin(opened);
+  return opened;
 }
 
 function headersOf(service: () => OwnedService) {

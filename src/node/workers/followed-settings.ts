@@ -2,14 +2,19 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { Notifier } from '../../base/shared/notifier.ts';
 import type { ConfigChange, ConfigStore, SettingName, Settings } from '../../base/system/contract.ts';
 import { ownName } from '../../core/config/setting-names.ts';
+import type { SentSettings } from '../forwarding/frames.ts';
 
 /** The settings of the owner, which sends all of them at first and after each change. */
 export class FollowedSettings implements ConfigStore {
   #settings: Settings = {};
   readonly #listeners = new Notifier<ConfigChange>();
 
+  /** What the owner calls them. */
+  version = '';
+
   /** Replaces all settings, then notifies the listeners of those that differ. */
-  receive(settings: Settings): void {
+  receive({ version, settings }: SentSettings): void {
+    this.version = version;
     const before = this.#settings;
     this.#settings = settings;
     for (const section of new Set([...Object.keys(before), ...Object.keys(settings)])) {

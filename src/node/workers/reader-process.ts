@@ -2,12 +2,12 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../../base/shared/byte-budget.ts';
 import { systemClock } from '../../base/shared/clock.ts';
 import { integerSetting } from '../../base/system/config.ts';
-import type { Settings } from '../../base/system/contract.ts';
 import { Counters } from '../../base/system/counters.ts';
 import { createLog, followLogLevel, followRequestEntries } from '../../base/system/log.ts';
 import { DEFAULT_BYTES_IN_FLIGHT } from '../../core/core.ts';
 import { createForwarder } from '../forwarding/forwarder.ts';
-import { DEFAULT_DATA_FOLDER } from '../server/find-home.ts';
+import type { SentSettings } from '../forwarding/frames.ts';
+import { followHome } from '../server/find-home.ts';
 import { listenAt, renewTls, sharingHeaders, tlsKeysOf } from '../server/listening.ts';
 import { FollowedSettings } from './followed-settings.ts';
 import type { StartMessage } from './messages.ts';
@@ -31,8 +31,8 @@ export interface ReaderProcess {
 export async function startReader({ options, path, secret, readers, port }: StartMessage): Promise<ReaderProcess> {
   const config = new FollowedSettings();
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
-  const onSettings = (settings: Settings) => {
-    config.receive(settings);
+  const onSettings = (sent: SentSettings) => {
+    config.receive(sent);
     bytesInFlight.resize(
       Math.ceil((integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES_IN_FLIGHT) / readers),
     );
@@ -60,9 +60,10 @@ export async function startReader({ options, path, secret, readers, port }: Star
     if (!(await forwarder.whenConnected(OWNER_MS))) {
       throw new DatabaseError('storage_blocked', 'The process that owns the databases does not answer');
     }
-    const { dataFolder = DEFAULT_DATA_FOLDER } = options;
+    const home = await followHome(options);
+    const { store: storage } = home;
     const onServerRequest = () => reports.send();
-    const opened = await openReader({ forwarder, config, log, bytesInFlight, counters, dataFolder, onServerRequest });
+    const opened = await openReader({ forwarder, config, log, bytesInFlight, counters, storage, onServerRequest });
     reader = opened;
     const { handle } = opened;
     const service = { config };
@@ -83,6 +84,7 @@ export async function startReader({ options, path, secret, readers, port }: Star
         opened.beginShutdown();
         await http.close();
         await opened.close();
+        await home.close();
         reports.close();
         forwarder.close();
       },

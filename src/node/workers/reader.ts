@@ -1,13 +1,15 @@
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
-import type { ConfigStore, Log } from '../../base/system/contract.ts';
+import type { Log } from '../../base/system/contract.ts';
 import type { Counters } from '../../base/system/counters.ts';
 import { createCore } from '../../core/core.ts';
 import { readerCode } from '../../core/reader.ts';
 import { createGateway } from '../../http/middleware/gateway.ts';
-import { followStorage } from '../data-folder/data-folder.ts';
+import type { PageStore } from '../../storage/page-store.ts';
 import type { Forwarder } from '../forwarding/forwarder.ts';
+import { isPresentVersion } from '../forwarding/settings-version.ts';
 import { createPlatform } from '../server/platform.ts';
+import type { FollowedSettings } from './followed-settings.ts';
 
 /** How long `_up` waits for the owner's response, in milliseconds. */
 const UP_MS = 5_000;
@@ -16,12 +18,12 @@ const UP = /^\/+_up\/*(?:[?#]|$)/;
 
 export interface ReaderOptions {
   readonly forwarder: Forwarder;
-  readonly config: ConfigStore;
+  readonly config: FollowedSettings;
   readonly log: Log;
   readonly bytesInFlight: ByteBudget;
   readonly counters: Counters;
-  /** The owner's. */
-  readonly dataFolder: string;
+  /** The owner's files. They are closed with the reader. */
+  readonly storage: PageStore;
   /** Called before a request that may ask for what is counted or logged. */
   readonly onServerRequest: () => void;
 }
@@ -40,12 +42,15 @@ export interface Reader {
  * answer itself.
  */
 export async function openReader(options: ReaderOptions): Promise<Reader> {
-  const { forwarder, config, log, bytesInFlight, counters, dataFolder, onServerRequest } = options;
+  const { forwarder, config, log, bytesInFlight, counters, storage, onServerRequest } = options;
   const core = await createCore({
     ...createPlatform(config, log),
     ...{ log, bytesInFlight, counters, gateway: createGateway },
-    storage: followStorage(dataFolder),
-    reader: { forward: forwarder.handle, config, code: readerCode },
+    storage,
+    reader: {
+      ...{ forward: forwarder.handle, config, code: readerCode },
+      hasPresentSettings: (notes) => isPresentVersion(config.version, notes),
+    },
     logTail: { read: () => new Uint8Array() },
   });
   return {

@@ -17,18 +17,21 @@ class PouchProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #asked = 0;
+  #isKilled = false;
 
-  private constructor(child: ChildProcess) {
+  /** `onCrash`: called if it ends by itself, as PouchDB sometimes does when a connection breaks off. */
+  private constructor(child: ChildProcess, onCrash: () => void) {
     this.#child = child;
     child.on('message', (message) => this.#take(message));
     child.once('exit', (code, signal) => {
       for (const { reject } of this.#waiting.values())
         reject(new Error(`PouchDB's process ended with ${code ?? signal}`));
       this.#waiting.clear();
+      if (!this.#isKilled) onCrash();
     });
   }
 
-  static async start(folder: string, revsLimit: number): Promise<PouchProcess> {
+  static async start(folder: string, revsLimit: number, onCrash: () => void): Promise<PouchProcess> {
     const program = new URL('pouch-program.mjs', import.meta.url);
     const child = fork(program, [folder, String(revsLimit)], { serialization: 'advanced', execArgv: [] });
     await Promise.race([
@@ -37,7 +40,7 @@ class PouchProcess {
         Promise.reject(new Error(`PouchDB's process ended with ${code} at its start`)),
       ),
     ]);
-    return new PouchProcess(child);
+    return new PouchProcess(child, onCrash);
   }
 
   ask(method: string, given: readonly unknown[]): Promise<unknown> {
@@ -51,6 +54,7 @@ class PouchProcess {
   }
 
   async kill(): Promise<void> {
+    this.#isKilled = true;
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const exited = once(this.#child, 'exit');
     this.#child.kill('SIGKILL');
@@ -85,7 +89,10 @@ export class KillablePouch {
 
   static async start(revsLimit: number): Promise<KillablePouch> {
     const folder = await mkdtemp(join(tmpdir(), 'settee-pouch-'));
-    const pouch = new KillablePouch(folder, revsLimit, await PouchProcess.start(join(folder, 'db'), revsLimit));
+    let begun: KillablePouch | undefined;
+    const process = await PouchProcess.start(join(folder, 'db'), revsLimit, () => begun?.beginAgain());
+    const pouch = new KillablePouch(folder, revsLimit, process);
+    begun = pouch;
     pouch.#server = await PouchServer.start(pouch.database);
     pouch.#relay = await TcpRelay.start(new URL(pouch.#server.url).origin);
     return pouch;
@@ -129,14 +136,19 @@ export class KillablePouch {
   /** Its connections break off, and it is not reachable until the next process has opened the folder. */
   kill(): Promise<void> {
     this.kills++;
-    this.#restarted = this.#restart();
+    this.beginAgain();
     return this.#restarted;
+  }
+
+  beginAgain(): void {
+    this.#restarted = this.#restarted.catch(() => undefined).then(() => this.#restart());
+    this.#restarted.catch(() => undefined);
   }
 
   async #restart(): Promise<void> {
     const port = await this.relay.refuse();
     await this.#process.kill();
-    this.#process = await PouchProcess.start(join(this.#folder, 'db'), this.#revsLimit);
+    this.#process = await PouchProcess.start(join(this.#folder, 'db'), this.#revsLimit, () => this.beginAgain());
     await this.relay.listen(port);
   }
 

@@ -107,10 +107,6 @@ describe('serve', () => {
       '--workers 2 --memory',
       "Several processes can't share what one of them keeps in memory; leave out --workers or --memory.",
     ],
-    [
-      '--workers 2 --storage postgres://localhost/db',
-      'Several processes on one storage in PostgreSQL are not supported yet; leave out --workers.',
-    ],
     ['--demo-port 1 --no-demo', '--no-demo serves no demo; leave out --demo-port or --no-demo.'],
     ['--port 1e3', '--port is "1e3"; it must be a whole number from 0 to 65535.'],
     ['--log-level loud', '--log-level is "loud"; it must be one of none, error, warning, info, debug, request.'],

@@ -39,6 +39,7 @@ async function owner(handle: Handle, config = createConfig({}), refusal = () => 
     refusal,
     onFailure,
     onReport: () => undefined,
+    settingsVersion: () => 'a',
     log: silentLog,
   });
   sockets.push(socket);
@@ -209,6 +210,7 @@ describe('a forwarded request', () => {
       await openOwnerSocket({
         ...{ path, secret, handle: () => ok, config: () => config, onFailure: () => undefined, log: silentLog },
         onReport: () => undefined,
+        settingsVersion: () => 'a',
         refusal: (peer) => (peer === '192.0.2.1' ? refusal : undefined),
       }),
     );
@@ -287,7 +289,7 @@ describe('an owner', () => {
       return ok;
     }, config);
     const seen: unknown[] = [];
-    const { handle } = forwarder({ onSettings: ({ log }) => void seen.push(log?.['level']) });
+    const { handle } = forwarder({ onSettings: ({ settings: { log } }) => void seen.push(log?.['level']) });
     await handle(request('PUT'));
     expect(seen).toEqual(['info', 'debug']);
   });

@@ -3,10 +3,11 @@ import { FollowedSettings } from '../../../../src/node/workers/followed-settings
 
 test('listeners are told what differs, when all of it is effective', () => {
   const settings = new FollowedSettings();
-  settings.receive({ log: { level: 'info', file: 'a' }, httpd: { port: '1' } });
+  settings.receive({ version: 'a', settings: { log: { level: 'info', file: 'a' }, httpd: { port: '1' } } });
   const changes: unknown[] = [];
   settings.onChange((change) => changes.push([change, settings.get('httpd', 'port'), settings.get('log', 'file')]));
-  settings.receive({ log: { level: 'debug' }, httpd: { port: '1' }, admins: { ana: 'x' } });
+  settings.receive({ version: 'b', settings: { log: { level: 'debug' }, httpd: { port: '1' }, admins: { ana: 'x' } } });
+  expect(settings.version).toBe('b');
   expect(changes).toEqual([
     [{ section: 'log', key: 'level', value: 'debug', before: 'info' }, '1', undefined],
     [{ section: 'log', key: 'file', value: undefined, before: 'a' }, '1', undefined],
@@ -16,7 +17,7 @@ test('listeners are told what differs, when all of it is effective', () => {
 
 test('names of the language are no settings', () => {
   const settings = new FollowedSettings();
-  settings.receive({ log: {} });
+  settings.receive({ version: 'a', settings: { log: {} } });
   expect(settings.get('constructor', 'name')).toBeUndefined();
   expect(settings.get('log', 'toString')).toBeUndefined();
   expect(settings.section('__proto__')).toEqual({});

@@ -1,8 +1,13 @@
+import type { Log } from '../../base/system/contract.ts';
 import { addCounts, Counters } from '../../base/system/counters.ts';
-import type { ReaderReport } from '../forwarding/frames.ts';
+import type { SettingsStore } from '../../core/config/config-store.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import type { ReaderReport } from './frames.ts';
+import { SettingsVersion } from './settings-version.ts';
 
-/** Counts and logs what readers report together with what this process does itself. */
-export class ReaderCounts {
+/** What a server does for its readers besides answering requests: it counts and logs what they report, and names its settings. */
+export class ForReaders {
+  readonly settings = new SettingsVersion();
   readonly #addEntry: (entry: string, isOfClient: boolean) => void;
   #counters = new Counters();
   #feeds = 0;
@@ -16,6 +21,11 @@ export class ReaderCounts {
     this.#counters = new Counters();
     this.#counters.waitingAtReaders = () => this.#feeds;
     return this.#counters;
+  }
+
+  /** Names the settings of a core that was opened. */
+  follow(settings: SettingsStore, registry: Pick<Registry, 'keepNote'>, log: Log): Promise<void> {
+    return this.settings.follow(settings, registry, log);
   }
 
   /** See `OwnerSocketOptions`. */
