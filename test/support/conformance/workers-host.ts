@@ -1,24 +1,34 @@
-import { SetteeProcess } from '../../unit/node/settee-process.ts';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startServer } from '../../../src/node/server/server.ts';
+import { type ReaderProcess, startReader } from '../../../src/node/workers/reader-process.ts';
 import { ALLOWED_HOST, type Listen } from './node-host.ts';
 
-/** `serve --workers`: the owner and two readers, each a process of its own. */
-export const listenThroughReaders: Listen = Object.assign(
-  async (...[dataFolder, settings, port]: Parameters<Listen>) => {
-    const given = Object.entries(settings).flatMap(([section, keys]) =>
-      Object.entries(keys).flatMap(([key, value]) => ['--set', `${section}/${key}=${value}`]),
-    );
-    const where = ['--port', `${port}`, '--host', '127.0.0.1', '--allow-host', ALLOWED_HOST];
-    const server = new SetteeProcess([
-      'serve',
-      '--no-demo',
-      '--workers',
-      '2',
-      '--data',
-      dataFolder,
-      ...where,
-      ...given,
-    ]);
-    return { url: await server.url(), close: () => server.stop() };
+const feedsGoOn = 'feeds at readers go on while the owner restarts';
+
+/** The owner and a reader of `serve --workers`, both in this process. `test/unit/node/workers` has them in processes of their own. */
+export const listenThroughReader: Listen = Object.assign(
+  async (...[dataFolder, config, port]: Parameters<Listen>) => {
+    const folder = await mkdtemp(join(tmpdir(), 'settee-readers-'));
+    const forwarding = { path: join(folder, 'owner'), secret: 'of this server' };
+    const options = { port, host: '127.0.0.1', allowedHosts: [ALLOWED_HOST], dataFolder, config, onLog: () => {} };
+    const readers: ReaderProcess[] = [];
+    const onListening = async () => {
+      const reader = await startReader({ type: 'start', role: 'reader', readers: 1, options, ...forwarding });
+      readers.push(reader);
+      return reader.url;
+    };
+    const owner = await startServer({ ...options, readers: { ...forwarding, onListening } });
+    return {
+      url: owner.url,
+      close: async () => {
+        await Promise.all([owner.close(), ...readers.map((reader) => reader.close())]);
+        await rm(folder, { recursive: true, force: true });
+      },
+    };
   },
-  { capabilities: { 'restart-request': 'feeds at readers go on while the owner restarts' } },
+  {
+    capabilities: { 'restart-request': feedsGoOn, restart: 'LMDB shares one environment among owner and reader here' },
+  },
 );
