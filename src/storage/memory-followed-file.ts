@@ -1,7 +1,7 @@
-import type { MemoryFile } from './memory-medium.ts';
+import { type MemoryFile, readMemoryPage } from './memory-medium.ts';
 import { FileLife } from './open-files.ts';
 import type { FollowedFile, FollowedPoint, FollowedState, PageNumber } from './page-store.ts';
-import { storageClosed, storageCorrupt, storageDeleted } from './storage-errors.ts';
+import { storageClosed, storageDeleted } from './storage-errors.ts';
 
 /** A file in memory as one that does not own it sees it. */
 export class MemoryFollowedFile implements FollowedFile {
@@ -32,11 +32,7 @@ export class MemoryFollowedFile implements FollowedFile {
   read(page: PageNumber, kind: 'bytes'): Uint8Array | undefined;
   read(page: PageNumber, kind: 'text' | 'bytes'): string | Uint8Array | undefined {
     this.#mustBeUsable();
-    const value = this.#file.pages.get(page);
-    if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
-      throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
-    }
-    return value;
+    return readMemoryPage(this.#file, this.name, page, kind);
   }
 
   async size(): Promise<number> {

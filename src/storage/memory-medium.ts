@@ -1,4 +1,5 @@
 import type { JournalRecord, PageNumber, PageValue } from './page-store.ts';
+import { storageCorrupt } from './storage-errors.ts';
 
 /** The layout that this version writes, and the newest that it reads. 1: the first. */
 export const MEMORY_FORMAT = 1;
@@ -57,6 +58,20 @@ export class MemoryMedium {
     }
     return copy;
   }
+}
+
+/** Returns a page; undefined if there is none. Fails with `storage_corrupt` if it is of another kind. */
+export function readMemoryPage(
+  { pages }: MemoryFile,
+  name: string,
+  page: PageNumber,
+  kind: 'text' | 'bytes',
+): PageValue | undefined {
+  const value = pages.get(page);
+  if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
+    throw storageCorrupt(name, `page ${page} does not hold ${kind}`);
+  }
+  return value;
 }
 
 export function createMemoryFile(): MemoryFile {

@@ -1,7 +1,7 @@
 import { type Crc32, crc32 } from '../base/shared/crc32.ts';
 import { assertCommit, assertFileName } from './backend-checks.ts';
 import { MemoryFollowedFile } from './memory-followed-file.ts';
-import { createMemoryFile, MEMORY_FORMAT, type MemoryFile, MemoryMedium } from './memory-medium.ts';
+import { createMemoryFile, MEMORY_FORMAT, type MemoryFile, MemoryMedium, readMemoryPage } from './memory-medium.ts';
 import { FileLife, OpenFiles } from './open-files.ts';
 import {
   type Commit,
@@ -17,7 +17,6 @@ import {
 } from './page-store.ts';
 import {
   storageClosed,
-  storageCorrupt,
   storageDeleted,
   storageExists,
   storageFenced,
@@ -133,11 +132,7 @@ class MemoryPageFile implements PageFile {
   read(page: PageNumber, kind: 'bytes'): Uint8Array | undefined;
   read(page: PageNumber, kind: 'text' | 'bytes'): string | Uint8Array | undefined {
     this.#mustBeUsable();
-    const value = this.#file.pages.get(page);
-    if (value !== undefined && (typeof value === 'string') !== (kind === 'text')) {
-      throw storageCorrupt(this.name, `page ${page} does not hold ${kind}`);
-    }
-    return value;
+    return readMemoryPage(this.#file, this.name, page, kind);
   }
 
   async commit(commit: Commit): Promise<void> {
