@@ -161,7 +161,11 @@ export class FollowedDatabase implements Database {
     this.#noteHold();
     if (former !== undefined) this.#retired.add(former);
     former?.retire();
-    for (const generation of this.#retired) if (generation.isUnread) this.#retired.delete(generation);
+    this.#endUnread();
+  }
+
+  #endUnread(): void {
+    for (const generation of this.#retired) if (generation.releaseIfUnread()) this.#retired.delete(generation);
   }
 
   #hold(state: FollowedState): void {
@@ -172,17 +176,21 @@ export class FollowedDatabase implements Database {
 
   #noteHold(): void {
     this.#isHeld = true;
+    this.#startIdleTimer();
+  }
+
+  #startIdleTimer(): void {
     this.#stopIdleTimer ??= startBackgroundTimer(IDLE_MS, () => this.#releaseIfIdle());
   }
 
   #releaseIfIdle(): void {
     this.#stopIdleTimer = undefined;
-    // Ends the holds of readers that are too slow.
-    for (const generation of this.#retired) if (generation.isUnread) generation.retire();
-    if (this.#isClosed || !this.#isHeld) return;
+    if (this.#isClosed) return;
+    // Readers that are too slow keep nothing.
+    this.#endUnread();
     const isIdle = this.#refreshing === undefined && this.#clock.monotonic() - this.#lastUse >= IDLE_MS;
-    if (isIdle && this.#generation.releaseIfUnread()) this.#isHeld = false;
-    else this.#noteHold();
+    if (this.#isHeld && isIdle && this.#generation.releaseIfUnread()) this.#isHeld = false;
+    if (this.#isHeld || this.#retired.size > 0) this.#startIdleTimer();
   }
 
   get #generation(): Generation {

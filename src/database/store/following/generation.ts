@@ -90,16 +90,11 @@ export class Generation {
     this.#releaseHolds();
   }
 
-  /** Ends the hold of the present state, unless a snapshot needs it. Returns whether it was ended. */
+  /** Ends all holds unless a snapshot needs one. Returns whether they were ended. */
   releaseIfUnread(): boolean {
     if (this.#register.oldestVersion !== Number.POSITIVE_INFINITY) return false;
     this.#endHolds(this.#holds.length);
     return true;
-  }
-
-  /** Whether no snapshot reads it any more. */
-  get isUnread(): boolean {
-    return this.#register.oldestVersion === Number.POSITIVE_INFINITY;
   }
 
   /** Ends all holds. */

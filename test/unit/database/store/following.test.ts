@@ -171,6 +171,20 @@ describe('a followed database', () => {
     expect(Object.keys((await seeAll({ snapshot: () => snapshot })).documents)).toHaveLength(60);
   });
 
+  it('keeps nothing for a reader that is too slow, even if no one asks for anything', async () => {
+    const bench = new Bench({ settings: TINY, supports: TINY_PAGES });
+    const owner = await bench.open();
+    for (let count = 0; count < 20; count++) await put(owner, `note-${count}`);
+    const followed = await bench.follow({ snapshotMaxAgeMs: 60_000 });
+    followed.snapshot();
+    await owner.compact();
+    await followed.refresh();
+    const { followers } = must(bench.medium.files.get('file'));
+    bench.clock.time += 60_001;
+    await followers.whenPassed();
+    expect(followers.whenPassed()).toBeUndefined();
+  });
+
   it('ends in order while it is being refreshed', async () => {
     const bench = new Bench();
     const owner = await bench.open();
