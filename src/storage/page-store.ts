@@ -173,8 +173,8 @@ export interface FollowedPoint {
 export interface FollowedState {
   readonly point: FollowedPoint;
   /**
-   * Whether `records` come next after those that the follower has. Otherwise (the first time, after another head, after another owner) it begins
-   * anew with the head, and `records` is the whole journal.
+   * Whether `records` come next after those that the follower has. Otherwise (the first time, after another head, after another owner) it starts
+   * again from the head, and `records` is the whole journal.
    */
   readonly continues: boolean;
   /** Ascending, without claims. */

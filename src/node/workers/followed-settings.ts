@@ -12,7 +12,7 @@ export class FollowedSettings implements ConfigStore {
   /** What the owner calls them. */
   version = '';
 
-  /** Replaces all settings, then notifies the listeners of those that differ. */
+  /** Replaces all settings. Then notifies the listeners, once for each setting whose value is another one now. */
   receive({ version, settings }: SentSettings): void {
     this.version = version;
     const before = this.#settings;

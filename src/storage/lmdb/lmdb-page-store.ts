@@ -113,7 +113,7 @@ class LmdbPageStore implements PageStore {
   }
 
   /**
-   * For another process than the owner's. Within one process, lmdb-js opens a data file once, whoever opens it again: so if a follower was
+   * For another process than the owner's. Within one process, lmdb-js opens a data file once, and shares it: so if a follower was
    * the first, it is open for reading only, and an owner's opening fails.
    */
   follow(file: string): Promise<FollowedFile> {

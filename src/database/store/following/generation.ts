@@ -53,7 +53,7 @@ export class Generation {
     this.reader = new DatabaseReader(name, source, this.#register);
   }
 
-  /** Opens the head of a state that begins anew, and replays its records. Takes over the state's hold. Fails if anything is damaged. */
+  /** Opens the head of a state, and replays its journal. Ends the state's hold when the generation no longer needs it. Fails with `storage_corrupt` if anything is damaged. */
   static async open(options: GenerationOptions, state: FollowedState, stored: string): Promise<Generation> {
     const { file: followed, supports, cache, allocator } = options;
     const file = new ReadOnlyFile(followed, state);

@@ -164,7 +164,7 @@ export class PostgresFollowedFile implements FollowedFile {
     }
   }
 
-  /** Reads the present state. A long journal takes several statements; if the head changes meanwhile, it is read anew. */
+  /** Reads the present state. A long journal takes several statements; if the head changes in between, it is read again from its beginning. */
   async #read(since: FollowedPoint | undefined): Promise<ReadState> {
     let [point, continues] = [since ?? NOTHING, since !== undefined];
     const records: JournalRecord[] = [];
