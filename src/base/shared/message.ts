@@ -41,6 +41,8 @@ export interface PlainRequest {
   /** `https` if the request came by that; the `url` need not say so. */
   readonly scheme?: 'https' | undefined;
   readonly signal?: AbortSignal;
+  /** How many servers that share the databases have passed the request on. Default: none. */
+  readonly hops?: number | undefined;
   /** What the host has counted for the request body. The code that answers the request gives it back. */
   readonly held?: ByteLease | undefined;
   /** Whether the host gives back what a response without a stream holds (`PlainResponse.held`) after it was sent. */

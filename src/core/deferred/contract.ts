@@ -139,8 +139,8 @@ export interface ViewOptions extends QueryServerOptions {
 export interface ViewService extends ViewPart {
   /** Builds the indexes of that database in the background, a moment later. */
   buildSoon(database: string): void;
-  /** Begins nothing more in the background, and closes the indexes. Call it before the databases are closed. */
-  close(): Promise<void>;
+  /** Begins nothing more in the background, and closes the indexes. Call it before the databases are closed. `database`: only the indexes of that one. */
+  close(database?: string): Promise<void>;
 }
 
 /**

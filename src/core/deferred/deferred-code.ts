@@ -95,9 +95,9 @@ function createViews({ databases, engine, ...options }: ViewOptions): ViewServic
     service,
     handlers: viewHandlers,
     buildSoon: (database) => background.schedule(database),
-    close: async () => {
-      await background.close();
-      await service.close();
+    close: async (database) => {
+      if (database === undefined) await background.close();
+      await service.close(database);
     },
   };
 }

@@ -182,6 +182,15 @@ export class FollowedDatabases {
     };
   }
 
+  /** Brings the list of databases up to date again and again, until the returned function is called. */
+  keepLooking(): () => void {
+    this.#inUse += 1;
+    this.#startTimer();
+    return () => {
+      this.#inUse -= 1;
+    };
+  }
+
   #startTimer(): void {
     if (this.#stopTimer !== undefined || this.#isClosed) return;
     this.#stopTimer = startBackgroundTimer(FOLLOWED_EACH_MS, () => {

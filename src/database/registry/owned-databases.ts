@@ -1,10 +1,12 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
+import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { PageFile } from '../../storage/page-store.ts';
 import type { RevisionHasher } from '../documents/revisions/revision-hash.ts';
+import type { Database } from '../store/contract.ts';
 import { openDatabase } from '../store/open-database.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
-import type { RegistryOptions } from './contract.ts';
+import type { Lease, RegistryOptions } from './contract.ts';
 import { HandleCache } from './handle-cache.ts';
 import { DEFAULT_MAX_OPEN } from './settings.ts';
 
@@ -14,8 +16,6 @@ interface OwnedDatabasesOptions extends RegistryOptions {
   readonly fileOf: (name: string) => string | undefined;
   /** Called after each change of documents of a database that exists. */
   readonly onUpdate: (name: string) => void;
-  /** Resolves when the database may be opened. Default: at once. */
-  readonly whenFree?: ((name: string) => Promise<void>) | undefined;
 }
 
 /** Databases that this process opens for reading and writing. */
@@ -35,6 +35,27 @@ export class OwnedDatabases {
     const file = fileOf(name);
     if (file === undefined) throw new DatabaseError('not_found', 'no_db_file');
     return this.openFile(name, await store.open(file, 'open'));
+  }
+
+  /** See `Registry.use`, which also checks that the database exists. */
+  use<T>(name: string, use: (database: Database) => MaybePromise<T>): MaybePromise<T> {
+    return whenReady(this.handles.leaseNow(name) ?? this.acquire(name), (lease) =>
+      withEnd(
+        () => use(lease.database),
+        () => lease.release(),
+      ),
+    );
+  }
+
+  /** See `Registry.peek`. */
+  peek(name: string): Database | undefined {
+    return this.handles.peek(name);
+  }
+
+  /** See `Registry.acquire`. */
+  async acquire(name: string): Promise<Lease> {
+    if (this.#options.fileOf(name) === undefined) throw new DatabaseError('not_found', 'no_db_file');
+    return this.handles.lease(name);
   }
 
   /** Opens the database of a file. If that fails, the file is closed. */

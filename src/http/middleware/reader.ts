@@ -6,10 +6,8 @@ import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
 import { isAnsweredByReaders } from '../request/read-only-requests.ts';
+import { cancelBody, MAY_BE_ANSWERED_ELSEWHERE } from './elsewhere.ts';
 import { followVirtualHosts } from './gateway.ts';
-
-/** Failures after which the owner answers instead: only it can do this, or a page that was read was replaced meanwhile. */
-const OWNER_MAY_ANSWER: ReadonlySet<string> = new Set(['not_owner', 'storage_fenced', 'storage_closed']);
 
 interface ReaderHost {
   readonly forward: Handle;
@@ -34,7 +32,7 @@ export function answerAsReader(
   };
   const answered = (request: PlainRequest): MaybePromise<PlainResponse> =>
     whenReady(answer(request), (response) => {
-      const needsOwner = response.errorCode !== undefined && OWNER_MAY_ANSWER.has(response.errorCode);
+      const needsOwner = response.errorCode !== undefined && MAY_BE_ANSWERED_ELSEWHERE.has(response.errorCode);
       if (!needsOwner || isStream(request.body)) return response;
       return whenReady(cancelBody(response), () => forward(request));
     });
@@ -53,9 +51,4 @@ export function answerAsReader(
       },
     );
   };
-}
-
-function cancelBody({ body, held }: PlainResponse): MaybePromise<void> {
-  held?.release();
-  return isStream(body) ? body.cancel() : undefined;
 }

@@ -84,6 +84,28 @@ export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url'
   return database.includes(second) || !isWord(second);
 }
 
+/**
+ * The database whose owner does what a request asks for; undefined for what the owner of the list of databases does, such as to create and delete
+ * databases. `base`: as for `isReadOnlyRequest`.
+ */
+export function resourceOf(
+  { method, url, headers }: Pick<PlainRequest, 'method' | 'url' | 'headers'>,
+  base: string,
+): string | undefined {
+  if (!url.startsWith(base)) return undefined;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [first, second] = path.split('/').filter(Boolean);
+  // The owner of the list owns those whose names begin with an underscore, too.
+  if (first === undefined || isWord(first)) return undefined;
+  const meant = (headers['x-http-method-override'] ?? method).toUpperCase();
+  if (second === undefined && (meant === 'PUT' || meant === 'DELETE')) return undefined;
+  try {
+    return decodeURIComponent(first);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Whether a segment begins with an underscore, percent-encoded or not. */
 function isWord(segment: string): boolean {
   return /^(?:_|%5f)/i.test(segment);

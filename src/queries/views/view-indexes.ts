@@ -247,8 +247,8 @@ class StoredViewIndexes implements ViewIndexes {
     this.#indexes.dropDatabase(name);
   }
 
-  close(): Promise<void> {
-    return this.#indexes.close();
+  close(database?: string): Promise<void> {
+    return this.#indexes.close(database);
   }
 }
 
