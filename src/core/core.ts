@@ -166,7 +166,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // Requests.
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
-    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health },
+    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, sharing: member },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),

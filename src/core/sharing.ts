@@ -6,6 +6,7 @@ import type { ConfigStore } from '../base/system/contract.ts';
 import type { Placement, Registry, RegistryOptions } from '../database/registry/contract.ts';
 import { openRegistry } from '../database/registry/registry.ts';
 import type { Services } from '../http/request/context.ts';
+import type { Sharing } from '../http/request/sharing.ts';
 import type { memberCode } from './member.ts';
 import type { readerCode } from './reader.ts';
 
@@ -35,7 +36,7 @@ export interface ReaderOptions {
 
 type MemberHost = Parameters<typeof memberCode.answerAsMember>[2];
 
-export interface MemberOptions extends Pick<MemberHost, 'ownerOf' | 'lookAgain'> {
+export interface MemberOptions extends Pick<MemberHost, 'lookAgain'>, Sharing {
   readonly placement: Placement;
   /** What a server needs that does not own the list of databases. */
   readonly follows?: FollowsList | undefined;

@@ -41,14 +41,14 @@ export interface PlainRequest {
   /** `https` if the request came by that; the `url` need not say so. */
   readonly scheme?: 'https' | undefined;
   readonly signal?: AbortSignal;
-  /** How many servers that share the databases have passed the request on. Default: none. */
-  readonly hops?: number | undefined;
   /** What the host has counted for the request body. The code that answers the request gives it back. */
   readonly held?: ByteLease | undefined;
   /** Whether the host gives back what a response without a stream holds (`PlainResponse.held`) after it was sent. */
   readonly returnsHeld?: boolean;
   /** Whose rights the request has, if it is made inside the service. Hosts never set it: a request's headers say who sent it. */
   readonly user?: RequestUser | undefined;
+  /** How many servers have passed the request on to another one. Default: 0. Hosts never take it from a header. */
+  readonly hops?: number | undefined;
   /** Returns the current state of that user, for long responses; undefined if the user has no rights any more. Without it the user stays the same. */
   readonly recheckUser?: (() => MaybePromise<RequestUser | undefined>) | undefined;
 }

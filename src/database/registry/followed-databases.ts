@@ -91,10 +91,12 @@ export class FollowedDatabases {
 
   async #open(name: string): Promise<FollowedDatabase> {
     const listed = this.#options.fileOf(name);
-    if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
-    const database = await this.follow(name, listed).catch((error: unknown) => {
-      // It was deleted a moment ago, or it is damaged: the owner knows.
-      throw isDatabaseError(error, 'storage_missing') ? readOnlyError(name) : error;
+    if (listed === undefined) throw gone();
+    const database = await this.follow(name, listed).catch(async (error: unknown) => {
+      if (!isDatabaseError(error, 'storage_missing')) throw error;
+      await this.#options.refresh();
+      // It was deleted a moment ago, or it is damaged: then the owner knows.
+      throw this.#options.fileOf(name) === listed ? readOnlyError(name) : gone();
     });
     database.onChange(() => {
       if (this.#has(name)) this.#options.onUpdate(name);
@@ -129,7 +131,7 @@ export class FollowedDatabases {
   /** A lease of the database with all that was committed before this call. Fails with `not_found` "no_db_file". */
   lease(name: string): MaybePromise<Lease> {
     if (this.#isClosed) throw shutDown();
-    if (!this.#has(name)) throw new DatabaseError('not_found', 'no_db_file');
+    if (!this.#has(name)) throw gone();
     const lease = this.#handles.leaseNow(name);
     // The opening may have been begun by an earlier request, and have looked before this one came.
     return lease === undefined ? this.#handles.lease(name).then((opened) => this.#fresh(opened)) : this.#fresh(lease);
@@ -246,6 +248,10 @@ export class FollowedDatabases {
     this.#stopTimer?.();
     await this.#handles.close();
   }
+}
+
+function gone(): DatabaseError {
+  return new DatabaseError('not_found', 'no_db_file');
 }
 
 async function followFile(store: PageStore, file: string): Promise<FollowedFile> {

@@ -14,6 +14,7 @@ import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { isEmptyRange, type ListParameters, readListQuery, toRowRange } from '../request/list-parameters.ts';
 import { parseCount } from '../request/parameter-values.ts';
+import { askServer } from '../request/sharing.ts';
 import { databaseLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';
@@ -138,13 +139,19 @@ function toName(key: unknown): string {
 async function infoOf(context: Context, key: string): Promise<unknown> {
   try {
     await authorizeUser(context.services.access, context.user, { right: 'member', database: key });
-    const info = await context.useDatabase(key, (open) => open.info());
-    return { key, info: shownInfo(info) };
+    return { key, info: await presentInfo(context, key) };
   } catch (error) {
     for (const word of ['not_found', 'unauthorized'] as const)
       if (isDatabaseError(error, word)) return { key, error: word };
     throw error;
   }
+}
+
+/** Sizes and compactions are what the owner knows. */
+async function presentInfo(context: Context, database: string): Promise<unknown> {
+  const owner = context.services.sharing?.ownerOf(database);
+  const told = owner && (await askServer(context, owner, `/${encodeURIComponent(database)}`));
+  return told ?? shownInfo(await context.useDatabase(database, (open) => open.info()));
 }
 
 /** Answers at once; the compaction continues, and joins one that is already running. */

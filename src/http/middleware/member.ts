@@ -6,16 +6,12 @@ import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
-import { isAnsweredByReaders, resourceOf } from '../request/read-only-requests.ts';
+import { isAnsweredByReaders, isOfEachServer, resourceOf } from '../request/read-only-requests.ts';
+import type { Sharing } from '../request/sharing.ts';
 import { cancelBody, MAY_BE_ANSWERED_ELSEWHERE } from './elsewhere.ts';
 import { followVirtualHosts } from './gateway.ts';
 
-export interface MemberHost {
-  /**
-   * Who answers for the database as its owner, or for the server as a whole if there is none: this server (undefined), or a function that sends the
-   * request to the one that does.
-   */
-  ownerOf(database: string | undefined): Handle | undefined;
+export interface MemberHost extends Pick<Sharing, 'ownerOf'> {
   /** Looks which servers there are now. Resolves when this one has given up what is not its own any more. */
   lookAgain(): Promise<void>;
   /** Whether the settings are the present ones, as the texts with the list of databases say. Default: always. */
@@ -47,7 +43,8 @@ export function answerAsMember(
     const rewritten = hosts.isEmpty || name === undefined ? undefined : hosts.rewrite(name, request.url);
     if (rewritten !== undefined)
       return { database: resourceOf({ ...request, url: rewritten }, '/'), isReadHere: false };
-    return { database: resourceOf(request, base), isReadHere: isAnsweredByReaders(request, base) };
+    const isReadHere = isAnsweredByReaders(request, base) || isOfEachServer(request, base);
+    return { database: resourceOf(request, base), isReadHere };
   };
   return (request) => new Exchange({ registry, answer, host }, request, placeOf(request)).run();
 }
@@ -133,7 +130,7 @@ class Exchange {
   #sendTo(owner: Handle): MaybePromise<PlainResponse> {
     const { hops = 0 } = this.#request;
     if (hops > 0) return this.#hasLooked ? this.#refuse() : this.#lookAgain().then(() => this.run());
-    return whenReady(owner({ ...this.#sent(), hops: 1 }), (response) => this.#orToNext(response));
+    return whenReady(owner(this.#sent()), (response) => this.#orToNext(response));
   }
 
   /** The database has moved while the request was on its way. What has not been answered was not processed. */

@@ -28,6 +28,9 @@ const ANSWERED_BY_READERS: Readonly<Record<'server' | 'database', readonly strin
 /** Databases whose names look like names of resources. The owner shows what is in `_replicator`: it knows how its replications are. */
 const SYSTEM_DATABASES: readonly string[] = ['_users', '_global_changes'];
 
+/** Below `_node/_local`. */
+const OF_EACH_SERVER: readonly string[] = ['_stats', '_system', '_prometheus'];
+
 const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
 /** Methods that read or write depending on the path. */
 const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
@@ -104,6 +107,23 @@ export function resourceOf(
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Whether each of the servers that share databases answers for itself: what it counts and does. `hops`: how many servers have sent the request on; one
+ * of them asks for its own list. `base`: as for `isReadOnlyRequest`.
+ */
+export function isOfEachServer(
+  { method, url, hops = 0 }: Pick<PlainRequest, 'method' | 'url' | 'hops'>,
+  base: string,
+): boolean {
+  if (!url.startsWith(base)) return false;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [first = '', second, third] = path.split('/').filter(Boolean);
+  const isNode = first === '_node' && second === '_local';
+  if (hops > 0 && (first === '_active_tasks' || (isNode && third === '_restart'))) return true;
+  if (!READING_METHODS.includes(method)) return false;
+  return first === '_stats' || (isNode && (third === undefined || OF_EACH_SERVER.includes(third)));
 }
 
 /** Whether a segment begins with an underscore, percent-encoded or not. */

@@ -23,8 +23,10 @@ export class SharedCores {
       placement: { owns: (name) => this.#ownerOf(name) === index, whenFree: (name) => this.#whenFree(name, index) },
       ownerOf: (database) => {
         const owner = database === undefined ? 0 : this.#ownerOf(database);
-        return owner === index ? undefined : (request) => this.#core(owner).handle(request);
+        return owner === index ? undefined : this.#sendTo(owner);
       },
+      name: `core${index}`,
+      others: () => [{ name: `core${1 - index}`, handle: this.#sendTo(1 - index) }],
       lookAgain: async () => {
         await this.#arranged;
       },
@@ -44,6 +46,13 @@ export class SharedCores {
   async close(): Promise<void> {
     await this.#arranged;
     for (const core of [...this.#cores].reverse()) await core.close();
+  }
+
+  #sendTo(index: number): Handle {
+    return (request) => {
+      const { hops = 0, signal } = request;
+      return this.#core(index).handle({ ...request, hops: hops + 1, ...(signal && { signal }) });
+    };
   }
 
   #core(index: number): Core {
