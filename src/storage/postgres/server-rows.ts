@@ -79,7 +79,7 @@ export class ServerRows {
            RETURNING takes_part`,
           [id, watched?.id ?? null, watched?.beats ?? null],
         );
-        const isTaken = takesPart ? await this.#takeWithRow(connection) : await this.#takeWithAnyRow(connection);
+        const isTaken = takesPart ? await this.#takeWithRow(connection, id) : await this.#takeWithAnyRow(connection);
         const isChanged = (isTaken && takesPart) || gone.some((row) => row['takes_part'] === true);
         const [row = {}] = await connection.query(
           `UPDATE ${schema}.format SET term = term + $1::bigint, membership = membership + $2::bigint WHERE id = 1 RETURNING term`,
@@ -140,14 +140,14 @@ export class ServerRows {
   }
 
   /** A server that takes part gets no row by this: others have removed it, and it must join again first. */
-  async #takeWithRow(connection: Connection): Promise<boolean> {
+  async #takeWithRow(connection: Connection, id: string): Promise<boolean> {
     const servers = `${this.#schema}.servers`;
     const taken = await connection.query(
       `UPDATE ${servers} SET is_owner = true, knows_followers = true, beats = beats + 1, beaten_on = pg_postmaster_start_time()::text,
          until = clock_timestamp() + $2::float8 * interval '1 millisecond'
        WHERE id = $1 AND NOT EXISTS (SELECT FROM ${servers} AS others WHERE others.is_owner AND others.id <> $1)
        RETURNING 1`,
-      [this.#self.id, this.#self.leaseMs],
+      [id, this.#self.leaseMs],
     );
     return taken.length > 0;
   }

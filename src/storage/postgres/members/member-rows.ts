@@ -78,8 +78,12 @@ export class MemberRows {
     });
   }
 
-  leave(connection: Connection): Promise<void> {
-    return this.#change(connection, () => this.#delete(connection, this.#self.id));
+  /** `former`: see `join`. */
+  leave(connection: Connection, former: string | undefined): Promise<void> {
+    return this.#change(connection, async () => {
+      const isFormerGone = former !== undefined && (await this.#delete(connection, former));
+      return (await this.#delete(connection, this.#self.id)) || isFormerGone;
+    });
   }
 
   /** Removes servers that have not renewed their rows since they were seen. */

@@ -32,7 +32,10 @@ export function isSameMembership(left: Membership, right: Membership): boolean {
 }
 
 function contentOf({ members, pins }: Membership): string {
-  return JSON.stringify([members.map(({ id, address, isCoordinator }) => [id, address ?? null, isCoordinator]), [...pins]]);
+  return JSON.stringify([
+    members.map(({ id, address, isCoordinator }) => [id, address ?? null, isCoordinator]),
+    [...pins],
+  ]);
 }
 
 function stateOf(membership: Membership): string {
