@@ -61,7 +61,7 @@ export class StorageLease {
     this.#leaseMs = leaseMs;
     this.#renewal = new LastRenewal(leaseMs);
     this.#rows = new ServerRows(pool.address.schema, self);
-    const onRemoved = () => this.#lose('others have removed it from the servers of the storage');
+    const onRemoved = () => this.#lose('another server has removed its row');
     if (takesPart) this.members = new Members({ pool, history, self, ownership: this, onRemoved });
   }
 
@@ -217,7 +217,9 @@ export class StorageLease {
     this.#owner = undefined;
     this.#renewal.note(before);
     this.#isOwner = true;
-    if (this.#address !== undefined) void this.announce(this.#address).catch(() => undefined);
+    // The row of a member has the address already.
+    if (this.members !== undefined) void this.members.lookNow();
+    else if (this.#address !== undefined) void this.announce(this.#address).catch(() => undefined);
     await this.#renew();
     this.#beating = this.#beat();
     return this.#isOwner;
