@@ -15,6 +15,8 @@ export class MemberServer {
   readonly #pool: ConnectionPool;
   readonly #proxy: CuttingProxy;
   #isClosed = false;
+  #taking: Promise<void> = Promise.resolve();
+  #onLost: () => void = () => undefined;
 
   private constructor(
     lease: StorageLease,
@@ -34,10 +36,19 @@ export class MemberServer {
     const proxy = await CuttingProxy.start(address.port);
     const pool = await ConnectionPool.open({ ...address, host: '127.0.0.1', port: proxy.port, pool: 1 });
     const lost: string[] = [];
-    const onLost = (why: string) => lost.push(why);
-    const lease = await StorageLease.open(pool, new DurableHistory(), { takesPart: true, onLost, ...options });
+    let onLost: () => void = () => undefined;
+    const lease = await StorageLease.open(pool, new DurableHistory(), {
+      takesPart: true,
+      onLost: (why) => {
+        lost.push(why);
+        onLost();
+      },
+      ...options,
+    });
     if (lease.members === undefined) throw new Error('a server that takes part has no members');
-    return new MemberServer(lease, lease.members, lost, pool, proxy);
+    const server = new MemberServer(lease, lease.members, lost, pool, proxy);
+    onLost = () => server.#onLost();
+    return server;
   }
 
   /** Whether its connections are cut, and new ones are refused. */
@@ -45,12 +56,34 @@ export class MemberServer {
     this.#proxy.isDown = isCutOff;
   }
 
+  /** Takes the storage whenever it is free, until this server is closed. */
+  keepTaking(): void {
+    this.#taking = this.#keepTaking();
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.lease.release();
+    this.#onLost();
+    await this.#taking;
     await this.#pool.close();
     await this.#proxy.close();
+  }
+
+  /** Ends when the server is closed, or can't take the storage any more. */
+  async #keepTaking(): Promise<void> {
+    while (
+      await this.lease.take().then(
+        () => true,
+        () => false,
+      )
+    ) {
+      await new Promise<void>((resolve) => {
+        this.#onLost = resolve;
+        if (!this.lease.isOwner) resolve();
+      });
+    }
   }
 }
 

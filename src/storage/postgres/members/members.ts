@@ -89,7 +89,7 @@ export class Members {
   /** Whether this server may answer as the owner of databases: no other one can have removed it. */
   get isMember(): boolean {
     const { history, ownership } = this.#options;
-    if (!this.#isJoined || history.rollback !== undefined || !this.#renewal.isFresh) return false;
+    if (!this.#isIncluded || history.rollback !== undefined || !this.#renewal.isFresh) return false;
     return ownership.isOwner ? ownership.isHeld : !this.#isCoordinator;
   }
 
@@ -185,6 +185,11 @@ export class Members {
     await this.#looking;
   }
 
+  /** Whether the membership that it has seen last counts with its row. */
+  get #isIncluded(): boolean {
+    return this.#isJoined && this.#membership?.self === this.#self.id;
+  }
+
   /** What the connection does is in order, so no two of these join at the same time. */
   async #joinBy(connection: Connection): Promise<void> {
     if (this.#isJoined || !this.#isWanted) return;
@@ -219,7 +224,7 @@ export class Members {
         this.#unsent = undefined;
         for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) if (await this.#lookBy(connection)) return;
       });
-      return this.#isJoined ? this.#membership : undefined;
+      return this.#isIncluded ? this.#membership : undefined;
     } catch (error) {
       this.#watch.forget();
       this.#failWaiting(error);
