@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { ConnectionPool, Row, Value } from '../../../../src/storage/postgres/connection-pool.ts';
 import { prepareSchema } from '../../../../src/storage/postgres/schema.ts';
 import { MemberServer, seenBy, waitFor } from '../../../support/postgres/member-server.ts';
-import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
+import { dropSchema, newSchema, openPool, postgresUrl, toVersionThree } from '../../../support/postgres/postgres.ts';
 
 const url = await postgresUrl();
 const LEASE_MS = 3_600_000;
@@ -53,12 +53,7 @@ describe.skipIf(url === undefined)(
     beforeAll(async () => {
       pool = await openPool(newSchema(url ?? ''));
     });
-    beforeEach(async () => {
-      await sql('DROP TABLE SCHEMA.pins');
-      await sql('ALTER TABLE SCHEMA.servers DROP COLUMN takes_part, DROP COLUMN adopted');
-      await sql('ALTER TABLE SCHEMA.format DROP COLUMN membership, DROP COLUMN forwarding_key');
-      await sql('UPDATE SCHEMA.format SET version = 3');
-    });
+    beforeEach(() => toVersionThree(pool));
     afterEach(async () => {
       await member?.close();
       member = undefined;

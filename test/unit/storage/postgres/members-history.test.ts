@@ -55,7 +55,7 @@ describe.skipIf(url === undefined)('the members of a storage that come, stall an
     await wait(random.between(0, 400));
   }
 
-  const seeds = Array.from({ length: roundsOf(2, 40) }, () => Math.floor(Math.random() * 1e9));
+  const seeds = Array.from({ length: roundsOf(2, 25) }, () => Math.floor(Math.random() * 1e9));
   test.each(seeds)(
     'nobody answers who is gone from what the others have adopted (seed %i)',
     async (seed) => {
