@@ -24,21 +24,27 @@ export interface Membership {
 
 /** Returns whether both are what their version stands for, so the same for all members. */
 export function haveSameContent(left: Membership, right: Membership): boolean {
-  return contentOf(left) === contentOf(right);
+  return textOfMembers(left) === textOfMembers(right) && haveSamePins(left, right);
 }
 
 export function isSameMembership(left: Membership, right: Membership): boolean {
-  return stateOf(left) === stateOf(right);
+  return (
+    left.version === right.version &&
+    left.self === right.self &&
+    adoptedOf(left) === adoptedOf(right) &&
+    haveSameContent(left, right)
+  );
 }
 
-function contentOf({ members, pins }: Membership): string {
-  return JSON.stringify([
-    members.map(({ id, address, isCoordinator }) => [id, address ?? null, isCoordinator]),
-    [...pins],
-  ]);
+function textOfMembers({ members }: Membership): string {
+  return JSON.stringify(members.map(({ id, address, isCoordinator }) => [id, address ?? null, isCoordinator]));
 }
 
-function stateOf(membership: Membership): string {
-  const { version, self, members } = membership;
-  return JSON.stringify([version, self, members.map(({ adopted }) => adopted), contentOf(membership)]);
+function adoptedOf({ members }: Membership): string {
+  return members.map(({ adopted }) => adopted).join();
+}
+
+function haveSamePins({ pins: left }: Membership, { pins: right }: Membership): boolean {
+  // They are read only with another version.
+  return left === right || JSON.stringify([...left]) === JSON.stringify([...right]);
 }
