@@ -15,7 +15,7 @@ export interface LinkEvents {
   onClose(why: string | undefined): void;
 }
 
-/** One connection between two processes of a server, which carries frames. What is sent in one turn of the event loop goes out in one write. */
+/** One connection between two processes, which carries frames. What is sent in one turn of the event loop goes out in one write. */
 export class Link {
   readonly #socket: Socket;
   readonly #events: LinkEvents;
@@ -28,11 +28,17 @@ export class Link {
   #partBytes = 0;
   #neededBytes = FRAME_HEADER_BYTES;
   #fault: string | undefined;
+  #maxFrameBytes: number;
+  #receivedBytes = 0;
 
-  constructor(socket: Socket, events: LinkEvents) {
+  /** Longer frames than `maxFrameBytes` end the connection. */
+  constructor(socket: Socket, events: LinkEvents, maxFrameBytes = MAX_FRAME_BYTES) {
     this.#socket = socket;
     this.#events = events;
+    this.#maxFrameBytes = maxFrameBytes;
     socket.on('data', (data: Buffer) => this.#take(data));
+    // Node does so by itself only if the socket was not made for HTTP.
+    socket.once('end', () => this.end());
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => {
       this.#fault ??= error.message;
@@ -50,6 +56,16 @@ export class Link {
   /** Whether a stream should wait for `drained`. */
   get isFull(): boolean {
     return this.#socket.writableNeedDrain;
+  }
+
+  /** What has come in all, parts of frames included. */
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  /** From now on, the other end is known. */
+  takeLongFrames(): void {
+    this.#maxFrameBytes = MAX_FRAME_BYTES;
   }
 
   /** Resolves when more can be sent, or the connection has ended. */
@@ -106,6 +122,7 @@ export class Link {
   }
 
   #take(data: Buffer): void {
+    this.#receivedBytes += data.length;
     this.#parts.push(data);
     this.#partBytes += data.length;
     if (this.#partBytes < this.#neededBytes) return;
@@ -120,7 +137,7 @@ export class Link {
     let at = 0;
     while (data.length - at >= FRAME_HEADER_BYTES && this.isOpen) {
       const length = data.readUInt32BE(at);
-      if (length > MAX_FRAME_BYTES) {
+      if (length > this.#maxFrameBytes) {
         this.destroy(`a frame of ${length} bytes came`);
         return data.length;
       }

@@ -310,7 +310,7 @@ describe('an owner', () => {
     });
     const stranger = createConnection(path);
     stranger.on('error', () => undefined);
-    for (const part of frameOf(HELLO, 0, 'settee-forward-1 of another server')) stranger.write(part);
+    for (const part of frameOf(HELLO, 0, 'settee-forward-2 of another server')) stranger.write(part);
     stranger.resume();
     await once(stranger, 'close');
     const { handle } = forwarder({ secret: 'of another server', waitMs: 50 });
