@@ -54,8 +54,6 @@ export interface ConnectionOptions {
   readonly beatMs?: number | undefined;
   /** Whether it stays connected without requests. Called when the connection has ended. Default: it does. */
   readonly isKept?: (() => boolean) | undefined;
-  /** Called when it is not connected, does not try to, and nothing waits. A later request connects again. */
-  readonly onDormant?: (() => void) | undefined;
   /** Added to the number of servers that have passed a request on. Default: 0. */
   readonly hops?: number | undefined;
 }
@@ -95,9 +93,21 @@ export class Connection {
     return this.#link;
   }
 
+  /** Whether it is not connected, does not try to, and nothing waits. A later request connects again. */
+  get isDormant(): boolean {
+    const isConnected = this.#link !== undefined || this.#connecting !== undefined || this.#retry !== undefined;
+    return !isConnected && this.#leaving.size === 0 && this.#waiting.size === 0 && this.#exchanges.size === 0;
+  }
+
+  /** Connects, unless it does already. */
+  wake(): void {
+    const isUnderWay = this.#link !== undefined || this.#connecting !== undefined || this.#retry !== undefined;
+    if (!isUnderWay && !this.#isClosed) this.#connect();
+  }
+
   whenConnected(waitMs = this.#options.waitMs ?? WAIT_MS): Promise<boolean> {
     if (this.#link !== undefined || this.#isClosed) return Promise.resolve(this.#link !== undefined);
-    if (this.#connecting === undefined && this.#retry === undefined) this.#connect();
+    this.wake();
     return new Promise((resolve) => {
       const settle = (isConnected: boolean) => {
         clearTimeout(timer);
@@ -113,7 +123,11 @@ export class Connection {
   leave(): void {
     const link = this.#link;
     if (link !== undefined) this.#leave(link);
-    else if (this.#waiting.size === 0) this.#sleep();
+    else if (this.#waiting.size === 0) {
+      clearTimeout(this.#retry);
+      this.#retry = undefined;
+      this.#connecting?.destroy();
+    }
   }
 
   close(): void {
@@ -232,37 +246,19 @@ export class Connection {
     if (link !== undefined) {
       for (const exchange of [...this.#exchanges.values()]) exchange.lose(link, this.#options.texts.brokenOff);
     }
-    if (this.#isClosed) return;
-    if (isLeaving) {
-      if (!this.#isActive) this.#sleep();
-      return;
-    }
+    if (this.#isClosed || isLeaving) return;
     this.#report(wasReady ? (why ?? 'it has ended') : why);
     this.#connectLater(!wasReady);
-  }
-
-  get #isActive(): boolean {
-    const isConnected = this.#link !== undefined || this.#connecting !== undefined || this.#retry !== undefined;
-    return isConnected || this.#waiting.size > 0 || this.#exchanges.size > 0;
   }
 
   #connectLater(hasFailed: boolean): void {
     if (this.#isClosed || this.#retry !== undefined) return;
     const { isKept, retryMs } = this.#options;
-    if (isKept?.() === false && this.#waiting.size === 0) {
-      if (!this.#isActive) this.#sleep();
-      return;
-    }
+    if (isKept?.() === false && this.#waiting.size === 0) return;
     if (hasFailed) this.#failures++;
     // Another process takes over at once.
     const waitMs = retryMs?.(this.#failures) ?? (hasFailed ? RETRY_MS : 0);
     this.#retry = setTimeout(() => this.#connect(), waitMs);
-  }
-
-  #sleep(): void {
-    clearTimeout(this.#retry);
-    this.#retry = undefined;
-    this.#options.onDormant?.();
   }
 
   #report(why: string | undefined): void {

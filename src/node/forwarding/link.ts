@@ -7,6 +7,8 @@ import { FRAME_HEADER_BYTES, MAX_FRAME_BYTES } from './frames.ts';
 const MAX_WAITING_BYTES = 65_536;
 /** Fewer bytes are copied together for one write. */
 const MAX_JOINED_BYTES = 131_072;
+/** How long the other end may take to close its side, in milliseconds. It may have gone without a word. */
+const MAX_END_MS = 5_000;
 
 export interface LinkEvents {
   /** `payload` is only valid during the call, unless its memory may be kept as long as what arrived with it. */
@@ -30,6 +32,7 @@ export class Link {
   #fault: string | undefined;
   #maxFrameBytes: number;
   #receivedBytes = 0;
+  #isEnding = false;
 
   /** Longer frames than `maxFrameBytes` end the connection. */
   constructor(socket: Socket, events: LinkEvents, maxFrameBytes = MAX_FRAME_BYTES) {
@@ -74,7 +77,7 @@ export class Link {
   }
 
   send(frame: readonly Buffer[]): void {
-    if (this.#socket.destroyed) return;
+    if (this.#socket.destroyed || this.#isEnding) return;
     for (const part of frame) {
       this.#waiting.push(part);
       this.#waitingBytes += part.length;
@@ -91,8 +94,12 @@ export class Link {
 
   /** Sends what waits, and closes the connection. */
   end(): void {
+    if (this.#isEnding || this.#socket.destroyed) return;
+    this.#isEnding = true;
     this.#flush();
     this.#socket.end();
+    const deadline = setTimeout(() => this.#socket.destroy(), MAX_END_MS).unref();
+    this.#socket.once('close', () => clearTimeout(deadline));
   }
 
   destroy(why?: string): void {

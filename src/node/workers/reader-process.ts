@@ -7,6 +7,7 @@ import { createLog, followLogLevel, followRequestEntries } from '../../base/syst
 import { DEFAULT_BYTES_IN_FLIGHT } from '../../core/core.ts';
 import { createForwarder } from '../forwarding/forwarder.ts';
 import type { SentSettings } from '../forwarding/frames.ts';
+import { passLinks } from '../forwarding/pass-links.ts';
 import { followHome } from '../server/find-home.ts';
 import { listenAt, renewTls, sharingHeaders, tlsKeysOf } from '../server/listening.ts';
 import { FollowedSettings } from './followed-settings.ts';
@@ -31,8 +32,10 @@ export interface ReaderProcess {
 export async function startReader({ options, path, secret, readers, port }: StartMessage): Promise<ReaderProcess> {
   const config = new FollowedSettings();
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
+  let takesLinks = false;
   const onSettings = (sent: SentSettings) => {
     config.receive(sent);
+    takesLinks = sent.takesLinks === true;
     bytesInFlight.resize(
       Math.ceil((integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES_IN_FLIGHT) / readers),
     );
@@ -74,6 +77,7 @@ export async function startReader({ options, path, secret, readers, port }: Star
       port,
       sharers: readers,
       halfOpenMs: HALF_OPEN_MS,
+      upgrade: passLinks({ path, secret, isOffered: () => takesLinks }),
     };
     const http = await listenAt(service, listening, { log, bytesInFlight, network: undefined, handle });
     const endTls = tls === undefined ? undefined : renewTls(http, config, options.tlsCheckMs, log);
