@@ -133,18 +133,22 @@ describe('a server that accepts links', () => {
 
   test('refuses a relay that changes the address in the greeting', async () => {
     const server = await watched();
-    const victim = await impostor((socket) => {
-      let onward: RawLink | undefined;
-      socket.once('data', async () => {
-        onward = await RawLink.upgraded(server.url);
-        onward.send(GREETING, `settee-forward-2 ${HERE} ${server.url}`);
-        for (const part of frameOf(NONCE, 0, await onward.frame())) socket.write(part);
-        socket.once('data', (proof: Buffer) => onward?.socket.write(proof));
-        onward.closed.then(() => socket.destroy());
-      });
-    });
+    let refused = 0;
+    const relay = async (socket: Socket) => {
+      const onward = await RawLink.upgraded(server.url);
+      onward.send(GREETING, `settee-forward-2 ${HERE} ${server.url}`);
+      for (const part of frameOf(NONCE, 0, await onward.frame())) socket.write(part);
+      const [proof] = await once(socket, 'data');
+      onward.socket.write(proof);
+      await onward.closed;
+      refused++;
+      socket.destroy();
+    };
+    const address = await impostor((socket) => socket.once('data', () => void relay(socket).catch(() => undefined)));
     const links = connect({ waitMs: 10 });
-    expect((await links.forward(victim, request('PUT'))).status).toBe(503);
+    links.retain([address]);
+    await expect.poll(() => refused, patient).toBeGreaterThan(0);
+    expect((await links.forward(address, request('PUT'))).status).toBe(503);
     expect(server.seen).toEqual([]);
     expect(server.links.count).toBe(0);
   });

@@ -262,6 +262,8 @@ describe('links', () => {
         }),
     );
     const links = connect({ waitMs: 10 });
+    links.retain([url]);
+    await expect.poll(() => links.isConnected(url), patient).toBe(true);
     const write = links.forward(url, request('PUT'));
     await isBegun;
     const closed = close();
