@@ -7,17 +7,15 @@ interface PassingOptions {
   /** Of the owner's socket. */
   readonly path: string;
   readonly secret: string;
-  /** Whether the owner takes links (`SentSettings.takesLinks`). */
-  readonly isOffered: () => boolean;
 }
 
-/** For a reader, which shares the port of its server: passes links of other servers on to the owner, byte by byte. The owner asks their other ends for the proof. */
-export function passLinks({ path, secret, isOffered }: PassingOptions): Upgrade {
+/** For a reader whose owner takes links (`SentSettings.takesLinks`), and which shares the port of its server: passes links of other servers on to the owner, byte by byte. The owner asks their other ends for the proof. */
+export function passLinks({ path, secret }: PassingOptions): Upgrade {
   let isClosing = false;
   return {
     path: LINK_PATH,
     protocol: PROTOCOL,
-    isOffered: () => !isClosing && isOffered(),
+    isOffered: () => !isClosing,
     take: (socket, peer) => {
       const owner = createConnection(path);
       for (const part of frameOf(PASSED, 0, `${PROTOCOL} ${secret} ${peer}`)) owner.write(part);

@@ -77,7 +77,8 @@ export async function startReader({ options, path, secret, readers, port }: Star
       port,
       sharers: readers,
       halfOpenMs: HALF_OPEN_MS,
-      upgrade: passLinks({ path, secret, isOffered: () => takesLinks }),
+      // All owners of a server take links, or none does.
+      upgrade: takesLinks ? passLinks({ path, secret }) : undefined,
     };
     const http = await listenAt(service, listening, { log, bytesInFlight, network: undefined, handle });
     const endTls = tls === undefined ? undefined : renewTls(http, config, options.tlsCheckMs, log);

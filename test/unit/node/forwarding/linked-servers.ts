@@ -71,7 +71,11 @@ export async function serve(handle: Handle, { tls, http, port, ...more }: Accept
   return { ...server, links, addresses };
 }
 
-export async function serveUpgrade(upgrade: Upgrade, options: ListenOptions = {}, port = 0): Promise<HttpServer> {
+export async function serveUpgrade(
+  upgrade: Upgrade | undefined,
+  options: ListenOptions = {},
+  port = 0,
+): Promise<HttpServer> {
   const listener = createListener(
     async ({ method, url, body }) => {
       const text = body === null ? '' : ` ${body}`;

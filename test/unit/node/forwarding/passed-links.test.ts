@@ -60,7 +60,7 @@ async function ownerAndReader(handle: Handle, { log = silentLog, key = KEY, hasL
   });
   afterThisTest(() => forwarder.close());
   await forwarder.whenConnected();
-  const reader = await serveUpgrade(passLinks({ path, secret, isOffered: () => takesLinks }));
+  const reader = await serveUpgrade(takesLinks ? passLinks({ path, secret }) : undefined);
   addresses.push(reader.url);
   return { url: reader.url, path, owner, forwarder };
 }
