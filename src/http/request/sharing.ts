@@ -12,7 +12,7 @@ export interface OtherServer {
 /** The other servers of a service that owns only some of the databases. */
 export interface Sharing {
   /** This server's own name. */
-  readonly name: string;
+  name(): string;
   /** Sends a request to the owner of the database, or of the list of databases, with one more hop. Undefined if that is this server. */
   ownerOf(database: string | undefined): Handle | undefined;
   /** Each of them answers for itself. */

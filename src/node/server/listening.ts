@@ -131,7 +131,7 @@ export async function listenForReaders(
 ): Promise<HttpServer> {
   const socket = await openOwnerSocket({
     ...{ path, secret, handle, log, links, onReport: forReaders.take },
-    settingsVersion: () => forReaders.settings.current,
+    settingsVersion: () => forReaders.version,
     config: () => service.config,
     refusal: refusalFor(service.config, followed(service, followAdmins)),
     onFailure: (request, error) => logFailure(log, request, error),

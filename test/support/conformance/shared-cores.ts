@@ -25,7 +25,7 @@ export class SharedCores {
         const owner = database === undefined ? 0 : this.#ownerOf(database);
         return owner === index ? undefined : this.#sendTo(owner);
       },
-      name: `core${index}`,
+      name: () => `core${index}`,
       others: () => [{ name: `core${1 - index}`, handle: this.#sendTo(1 - index) }],
       lookAgain: async () => {
         await this.#arranged;

@@ -24,7 +24,7 @@ export async function answerNode(
   const [name, what, ...rest] = path;
   if (name === undefined) throw missing();
   const { sharing } = context.services;
-  const ownName = sharing?.name ?? NODE_NAME;
+  const ownName = sharing?.name() ?? NODE_NAME;
   const other = sharing?.others().find((server) => server.name === name);
   if (name !== '_local' && name !== ownName && other === undefined)
     throw new DatabaseError('not_found', `no such node: ${name}`);
@@ -65,7 +65,7 @@ function answerSystem(context: Context): Answer {
 export function getMembership(_service: AdministrationService, context: Context): Answer {
   const { sharing } = context.services;
   const others = sharing?.others().map(({ name }) => name) ?? [];
-  const names = [sharing?.name ?? NODE_NAME, ...others].sort();
+  const names = [sharing?.name() ?? NODE_NAME, ...others].sort();
   return jsonAnswer(context, 200, JSON.stringify({ all_nodes: names, cluster_nodes: names }));
 }
 
