@@ -8,13 +8,13 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { ownMember } from '../../base/json/objects.ts';
 import { mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { DatabaseInfo } from '../../database/store/contract.ts';
+import { askServer } from '../request/ask-server.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { isEmptyRange, type ListParameters, readListQuery, toRowRange } from '../request/list-parameters.ts';
 import { parseCount } from '../request/parameter-values.ts';
-import { askServer } from '../request/sharing.ts';
 import { databaseLocation, withLocation } from '../response/locations.ts';
 import { jsonAnswer, okAnswer, textAnswer } from '../response/responses.ts';
 import { streamedBody } from '../response/streams.ts';

@@ -4,9 +4,9 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import { VERSION } from '../../base/system/version.ts';
+import { askServer } from '../request/ask-server.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
-import { askServer } from '../request/sharing.ts';
 import { jsonAnswer, tagOf, withHeader } from '../response/responses.ts';
 
 export function getWelcome(context: Context): Answer {

@@ -9,9 +9,9 @@ import type { Placement } from '../../database/registry/contract.ts';
 import { readOnlyError } from '../../storage/paging/page-errors.ts';
 import type { Members } from '../../storage/postgres/members/members.ts';
 import type { Member, Membership } from '../../storage/postgres/members/membership.ts';
+import { FollowedSettings } from '../forwarding/followed-settings.ts';
 import { createServerLinks, type ServerLinks } from '../forwarding/server-links.ts';
 import { isPresentVersion } from '../forwarding/settings-version.ts';
-import { FollowedSettings } from '../workers/followed-settings.ts';
 import { keepNoteBy, UpdateReports } from './internal-requests.ts';
 import { Owners, serverName } from './owners.ts';
 

@@ -2,14 +2,25 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { must } from '../../base/shared/assert.ts';
 import type { PlainRequest } from '../../base/shared/message.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
-import type { SharedHome } from '../server/home.ts';
+import type { Members } from '../../storage/postgres/members/members.ts';
 import { Cluster } from './cluster.ts';
 
 /** The section of the settings that names the servers of databases: `name = settee@host:port`. */
 const PINS = 'database_owners';
 
+/** The storage that the servers share. */
+interface SharedStorage {
+  /** Undefined before this server has looked who owns the storage. */
+  readonly members: Members | undefined;
+  forwardingKey(): Promise<string>;
+  /** Whether this server owns the storage. */
+  readonly isOwner: boolean;
+  /** Another server that owns it. */
+  readonly owner: object | undefined;
+}
+
 interface SeatOptions {
-  readonly home: SharedHome;
+  readonly home: SharedStorage;
   readonly log: Log;
   readonly headersFor: (request: PlainRequest) => Readonly<Record<string, string>>;
 }

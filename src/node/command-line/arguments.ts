@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
+import { type PresetName, presetNames } from '../configuration/presets.ts';
 import { DEMO_PORT } from '../server/demo.ts';
-import { type PresetName, presetNames } from '../server/presets.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
 import { UsageError } from '../terminal/usage-error.ts';

@@ -4,7 +4,7 @@ import type { ConfigStore } from '../../base/system/contract.ts';
 import type { ConfigStorage } from '../../core/config/config-storage.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import type { Members } from '../../storage/postgres/members/members.ts';
-import type { AdminGuard } from './admin-guard.ts';
+import type { AdminGuard } from '../configuration/admin-guard.ts';
 
 export interface HomeOptions {
   readonly memory?: boolean | undefined;

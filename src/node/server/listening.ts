@@ -7,6 +7,7 @@ import { clientAddressOf, integerSetting, portSetting } from '../../base/system/
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { followVirtualHosts } from '../../http/middleware/gateway.ts';
+import { hasAdmin } from '../configuration/admin-guard.ts';
 import { AcceptedLinks, type LinkOptions } from '../forwarding/accepted-links.ts';
 import type { ForReaders } from '../forwarding/for-readers.ts';
 import { openOwnerSocket } from '../forwarding/owner-socket.ts';
@@ -16,7 +17,6 @@ import { createListener } from '../http/listener.ts';
 import type { Refusal } from '../http/refusals.ts';
 import { followTlsKeys, readTlsKeys, type TlsKeys } from '../http/tls-files.ts';
 import type { ServerNetwork } from '../network/server-network.ts';
-import { hasAdmin } from './admin-guard.ts';
 
 /** Bytes per second. */
 const DEFAULT_BODY_RATE = 500;

@@ -6,16 +6,17 @@ import type { LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
 import { VirtualHosts } from '../../http/middleware/gateway.ts';
-import { Cores } from '../cluster/cores.ts';
 import { Seat } from '../cluster/seat.ts';
+import { hasAdmin } from '../configuration/admin-guard.ts';
+import { givenConfig, openConfiguration } from '../configuration/configuration.ts';
+import { describePreset, type PresetName } from '../configuration/presets.ts';
 import type { LinkOptions } from '../forwarding/accepted-links.ts';
 import { ForReaders } from '../forwarding/for-readers.ts';
 import { assertHostName, assertListenAllowed } from '../http/host-check.ts';
 import type { HttpServer } from '../http/http-server.ts';
 import type { TlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
-import { hasAdmin } from './admin-guard.ts';
-import { givenConfig, openConfiguration } from './configuration.ts';
+import { Cores } from './cores.ts';
 import { findHome } from './find-home.ts';
 import { collectAfterLargeRequests } from './garbage.ts';
 import type { Home, OtherServer } from './home.ts';
@@ -29,7 +30,6 @@ import {
   tlsKeysOf,
 } from './listening.ts';
 import { OwnedService } from './owned-service.ts';
-import { describePreset, type PresetName } from './presets.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**

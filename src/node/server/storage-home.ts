@@ -6,9 +6,9 @@ import type { Log } from '../../base/system/contract.ts';
 import type { Members } from '../../storage/postgres/members/members.ts';
 import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
 import type { StorageLease } from '../../storage/postgres/storage-lease.ts';
+import { AdminGuard, adminCommand, storageAdminCommand } from '../configuration/admin-guard.ts';
+import { settingsStorage } from '../configuration/configuration.ts';
 import { mustHoldList } from '../data-folder/data-folder.ts';
-import { AdminGuard, adminCommand, storageAdminCommand } from './admin-guard.ts';
-import { settingsStorage } from './configuration.ts';
 import type { Home, HomeOptions, OtherServer, SharedHome } from './home.ts';
 
 /** `url`: of the storage. The others: see `findHome`. */

@@ -6,13 +6,13 @@ import type { SettingsStore } from '../../core/config/config-store.ts';
 import { type Core, type CoreOptions, createCore, type Health, type Network } from '../../core/core.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { createGateway } from '../../http/middleware/gateway.ts';
+import { answerInternally } from '../cluster/internal-requests.ts';
+import type { Seat } from '../cluster/seat.ts';
 import type { ForReaders } from '../forwarding/for-readers.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
-import type { Home } from '../server/home.ts';
-import type { MemberService } from '../server/owned-service.ts';
-import { createPlatform } from '../server/platform.ts';
-import { answerInternally } from './internal-requests.ts';
-import type { Seat } from './seat.ts';
+import type { Home } from './home.ts';
+import type { MemberService } from './owned-service.ts';
+import { createPlatform } from './platform.ts';
 
 interface CoresOptions {
   readonly home: Home;
