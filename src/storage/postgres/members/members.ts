@@ -86,7 +86,10 @@ export class Members {
     return this.#membership;
   }
 
-  /** Whether this server may answer as the owner of databases: no other one can have removed it. */
+  /**
+   * Whether this server may answer as the owner of databases: no other one can have removed it. It may end at any time, also without a call of a
+   * listener, so it is asked before each answer.
+   */
   get isMember(): boolean {
     const { history, ownership } = this.#options;
     if (!this.#isIncluded || history.rollback !== undefined || !this.#renewal.isFresh) return false;
@@ -148,7 +151,10 @@ export class Members {
     await this.lookNow();
   }
 
-  /** The secret by which the members know each other: 64 hexadecimal digits, the same for all. Rejects with `storage_blocked` if the database server was not reached in time. */
+  /**
+   * The secret by which the members know each other: 64 hexadecimal digits, the same for all. Rejects with `storage_blocked` if the database server was
+   * not reached in time.
+   */
   forwardingKey(): Promise<string> {
     const proposed = Buffer.from(crypto.getRandomValues(new Uint8Array(KEY_BYTES))).toString('hex');
     const what = 'reading the key for forwarding';
@@ -181,7 +187,7 @@ export class Members {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wake();
-    await this.leave();
+    if (this.#isWanted) await this.leave();
     await this.#looking;
   }
 
