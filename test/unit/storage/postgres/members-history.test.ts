@@ -58,7 +58,7 @@ describe.skipIf(url === undefined)('the members of a storage that come, stall an
 
   const seeds = Array.from({ length: roundsOf(2, 25) }, () => Math.floor(Math.random() * 1e9));
   test.each(seeds)(
-    'nobody answers who is gone from what the others have adopted (seed %i)',
+    'no one answers who is gone from what the others have adopted (seed %i)',
     async (seed) => {
       const random = new SeededRandom(seed);
       const history = new MemberHistory();
