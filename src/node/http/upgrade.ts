@@ -46,7 +46,7 @@ function isAsked(upgrade: Upgrade, { method, url, headers, httpVersion }: Incomi
 
 /** `head`: what has come after the request. */
 export function switchProtocol(upgrade: Upgrade, socket: Socket, head: Buffer): void {
-  // The limits of HTTP: an idle connection would be closed.
+  // That of HTTP: an idle connection is none that stalls.
   socket.setTimeout(0);
   socket.setNoDelay(true);
   if (head.length > 0) socket.unshift(head);

@@ -50,12 +50,23 @@ async function impostor(onSocket: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`;
 }
 
-const requestFrame = () => {
-  const head = Buffer.from(JSON.stringify({ method: 'DELETE', url: '/db', headers: {}, body: 'null' }));
+const requestFrame = (more: object = {}) => {
+  const head = Buffer.from(JSON.stringify({ method: 'DELETE', url: '/db', headers: {}, body: 'null', ...more }));
   const length = Buffer.alloc(4);
   length.writeUInt32BE(head.length);
   return Buffer.concat([length, head]);
 };
+
+/** A link whose other end waits for that proof. */
+async function proving(url: string) {
+  const link = await RawLink.upgraded(url);
+  const greeting = `settee-forward-2 ${HERE} ${url}`;
+  link.send(GREETING, greeting);
+  const nonce = await link.frame();
+  const mac = (role: string) =>
+    createHmac('sha256', Buffer.from(KEY, 'hex')).update(`${role}\n${greeting}\n${nonce}`).digest('hex');
+  return { link, proof: mac('connecting'), mac };
+}
 
 test('a proof is an HMAC over role, greeting and nonce', () => {
   const greeting = `settee-forward-2 ${HERE} http://127.0.0.1:5984/`;
@@ -90,17 +101,30 @@ describe('a server that accepts links', () => {
 
   test('answers who knows the key, also if the request comes with the proof', async () => {
     const { url, seen } = await watched();
-    const link = await RawLink.upgraded(url);
-    const greeting = `settee-forward-2 ${HERE} ${url}`;
-    link.send(GREETING, greeting);
-    const nonce = await link.frame();
-    const mac = (role: string) =>
-      createHmac('sha256', Buffer.from(KEY, 'hex')).update(`${role}\n${greeting}\n${nonce}`).digest('hex');
-    link.send(PROOF, mac('connecting'));
+    const { link, proof, mac } = await proving(url);
+    link.send(PROOF, proof);
     link.send(REQUEST, requestFrame(), 7);
     expect(await link.frame()).toBe(mac('connected'));
     expect(await link.frame()).toContain('"status":200');
     expect(seen).toEqual(['DELETE']);
+  });
+
+  test.each([
+    { user: 'admin' },
+    { user: null },
+    { user: { name: 1, roles: [] } },
+    { user: { name: 'a' } },
+    { user: { name: 'a', roles: ['_admin', 1] } },
+    { hops: -1 },
+    { hops: '1' },
+    { hops: 1.5 },
+  ])('ends a link over which comes a request with %j', async (more) => {
+    const { url, seen } = await watched();
+    const { link, proof } = await proving(url);
+    link.send(PROOF, proof);
+    link.send(REQUEST, requestFrame(more), 7);
+    await link.closed;
+    expect(seen).toEqual([]);
   });
 
   test('refuses what was recorded of another link', async () => {
@@ -164,7 +188,7 @@ describe('a server that accepts links', () => {
   });
 
   test('takes no long frame before the proof', async () => {
-    const { url } = await watched();
+    const { url } = await watched({ proofMs: 60_000 });
     const giant = await RawLink.upgraded(url);
     const header = Buffer.from([0, 0x10, 0, 1, GREETING, 0, 0, 0, 0]);
     giant.socket.write(header);
