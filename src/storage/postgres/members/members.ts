@@ -65,6 +65,8 @@ export class Members {
   #isCoordinator = false;
   /** The id of its row before, which may still be there. */
   #former: string | undefined;
+  /** The highest version that this server has adopted, and the id of its row then. A look stores it if `adopt` could not. */
+  #adopted = { id: '', version: 0 };
   /** A look that was not sent yet. */
   #unsent: Promise<Membership | undefined> | undefined;
   #waiting: Waiting[] = [];
@@ -98,7 +100,8 @@ export class Members {
 
   /**
    * Calls `listener` after each change of the membership, and of what the members have adopted. Also when this server is no longer a member although it did
-   * not leave, with the last membership: then `isMember` is false, and another call follows when it has joined again. `listener` must not throw.
+   * not leave, with the last membership: then `isMember` is false, and another call follows when it has joined again. That one has another `self`:
+   * meanwhile others may have owned what this server had under the former one, even if it is this server's again. `listener` must not throw.
    * Returns a function that ends this.
    */
   onMembership(listener: (membership: Membership) => void): () => void {
@@ -133,11 +136,14 @@ export class Members {
 
   /**
    * Says to the others that this server has given up what is not its own by that version of the membership. May be called again; a lower version than before
-   * changes nothing. Rejects with `storage_blocked` if the database server was not reached in time.
+   * changes nothing. Rejects with `storage_blocked` if the database server was not reached in time; then the others are told as soon as it is reached,
+   * unless this server has another id by then.
    */
   async adopt(version: number): Promise<void> {
     if (!this.#isJoined) return;
     const { id } = this.#self;
+    const before = this.#adopted.id === id ? this.#adopted.version : 0;
+    this.#adopted = { id, version: Math.max(version, before) };
     await this.#options.pool.repeat('adopting a membership', (connection) => this.#rows.adopt(connection, id, version));
     await this.lookNow();
   }
@@ -263,7 +269,10 @@ export class Members {
     this.#isCoordinator = own.isCoordinator;
     const others = sight.servers.filter((server) => server.id !== id);
     const dead = this.#watch.note(sight.server, others, before.steady);
-    const isChanged = (await this.#remove(connection, dead)) || (await this.#repair(connection, sight));
+    const isChanged =
+      (await this.#remove(connection, dead)) ||
+      (await this.#repair(connection, sight)) ||
+      (await this.#adoptLate(connection, own));
     if (isChanged || this.#self.id !== id) return false;
     this.#note(sight);
     const seen = { owner: others.find(isOwner), isDead: dead.some(isOwner) };
@@ -285,6 +294,14 @@ export class Members {
     if (known === undefined || sight.version > known.version) return false;
     if (sight.version === known.version && haveSameContent(this.#membershipOf(sight), known)) return false;
     await this.#rows.raise(connection, sight.version, known.version);
+    return true;
+  }
+
+  /** Stores what `adopt` could not store in time. */
+  async #adoptLate(connection: Connection, own: SeenServer): Promise<boolean> {
+    const { id, version } = this.#adopted;
+    if (own.id !== id || own.adopted >= version) return false;
+    await this.#rows.adopt(connection, id, version);
     return true;
   }
 

@@ -14,7 +14,10 @@ export interface Member extends ServerDescription {
 /** Who takes part at one moment. Of two memberships of the same version, only `self` and what was adopted may differ. */
 export interface Membership {
   readonly version: number;
-  /** The id of the server that has seen this. It is not among the members if the others have removed it. */
+  /**
+   * The id of the server that has seen this. Another one after the others have removed it, or may have: then it must give up all that it has opened
+   * under the former one before it adopts a version.
+   */
   readonly self: string;
   /** Those that take part and are alive, ascending by their ids. There may be no coordinator: then a server that does not take part owns the storage, or none does. */
   readonly members: readonly Member[];

@@ -149,6 +149,15 @@ describe.skipIf(url === undefined)('the members of a storage', () => {
     expect(adopted(await two.members.lookNow())).toBe(7);
   });
 
+  test('what one has adopted while it could not say so is stored when it can', async () => {
+    const one = await open('one');
+    const two = await open('two');
+    one.isCutOff = true;
+    await rejects('storage_blocked', () => one.members.adopt(7));
+    one.isCutOff = false;
+    await waitFor(two, ({ members }) => members.some(({ adopted }) => adopted === 7));
+  });
+
   test('pins are set by the coordinator alone, as a whole', async () => {
     const one = await open('one');
     const two = await open('two');
