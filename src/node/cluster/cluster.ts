@@ -43,6 +43,8 @@ export class Cluster {
   #arranging: Promise<void> | undefined;
   /** The version by which this server has given up what is not its own. */
   #arranged = -1;
+  /** The id under which this server owns databases. Others may have owned them since it had an earlier one. */
+  #seat: string | undefined;
 
   constructor(options: ClusterOptions) {
     const { members, key, log, headersFor } = options;
@@ -101,7 +103,8 @@ export class Cluster {
   readonly #placement: Placement = {
     owns: (name) => {
       const { members, hasOtherOwner } = this.#options;
-      return members.isMember && !hasOtherOwner() && this.#isSelf(this.#owners?.ownerOf(name));
+      const isSeated = members.isMember && this.#seat === members.membership?.self;
+      return isSeated && !hasOtherOwner() && this.#isSelf(this.#owners?.ownerOf(name));
     },
     whenFree: (name) => this.#whenFree(name),
   };
@@ -169,9 +172,13 @@ export class Cluster {
     for (;;) {
       const version = this.#version;
       const { membership } = members;
-      const self = membership?.members.find(({ id }) => id === membership.self);
-      if (this.#arranged === version && (self === undefined || self.adopted >= version)) return;
+      const id = membership?.self;
+      const self = membership?.members.find((member) => member.id === id);
+      const isSeated = this.#seat === id;
+      if (isSeated && this.#arranged === version && (self === undefined || self.adopted >= version)) return;
+      // Until it is seated again, nothing is its own.
       await this.#core?.rearrange();
+      this.#seat = id;
       this.#arranged = version;
       try {
         await members.adopt(version);
