@@ -1,4 +1,4 @@
-import { DatabaseError } from '../../base/errors/database-error.ts';
+import { DatabaseError, messageOf } from '../../base/errors/database-error.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import { Notifier } from '../../base/shared/notifier.ts';
 import type { Log } from '../../base/system/contract.ts';
@@ -17,6 +17,8 @@ import { Owners, serverName } from './owners.ts';
 
 /** How long a request waits for the settings that another server has changed, in milliseconds. */
 const SETTINGS_MS = 5_000;
+/** How long a server that ends takes to leave its databases to the others, in milliseconds: a little more than requests may go on to use them. */
+const WITHDRAW_MS = 3_000;
 
 export interface ClusterOptions {
   readonly members: Members;
@@ -110,7 +112,11 @@ export class Cluster {
   };
 
   #isSelf(member: Member | undefined): boolean {
-    return member !== undefined && member.id === this.#options.members.membership?.self;
+    return member !== undefined && this.#isSelfId(member.id);
+  }
+
+  #isSelfId(id: string): boolean {
+    return id === this.#options.members.membership?.self;
   }
 
   #ownerOf(database: string | undefined): Handle | undefined {
@@ -183,10 +189,22 @@ export class Cluster {
       try {
         await members.adopt(version);
       } catch (error) {
-        log.debug(`the other servers were not told: ${error instanceof Error ? error.message : String(error)}`);
+        log.debug(`the other servers were not told: ${messageOf(error)}`);
         return;
       }
     }
+  }
+
+  /** Leaves the databases to the others, if there are any: resolves when they may open them, or after some seconds. */
+  async withdraw(): Promise<void> {
+    const { members, log } = this.#options;
+    const others = members.membership?.members.filter(
+      ({ id, address }) => !this.#isSelfId(id) && address !== undefined,
+    );
+    if (others === undefined || others.length === 0) return;
+    const withdrawn = members.announce(undefined).then(() => this.#arranging);
+    const failed = (error: unknown) => log.debug(`the other servers were not told of the end: ${messageOf(error)}`);
+    await Promise.race([withdrawn.catch(failed), new Promise((resolve) => setTimeout(resolve, WITHDRAW_MS).unref())]);
   }
 
   /** Resolves when settings have come, or after some seconds. */

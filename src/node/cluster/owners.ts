@@ -9,7 +9,8 @@ const COMPARED_BYTES = 6;
 /**
  * Which server owns which database, by one membership. The owner of the list of databases owns those whose names begin with an underscore. Each of the
  * others belongs to the server that was chosen by hand, if it is there, and otherwise to the one with the highest hash of its name and the
- * database's (rendezvous hashing): if a server leaves, only its databases move.
+ * database's (rendezvous hashing): if a server leaves, only its databases move. A server that has announced no address owns none of them: it does not
+ * answer yet, or is about to leave.
  */
 export class Owners {
   readonly #membership: Membership;
@@ -18,7 +19,8 @@ export class Owners {
 
   constructor(membership: Membership) {
     this.#membership = membership;
-    this.#servers = membership.members.map((member) => ({ name: serverName(member), member }));
+    const reached = membership.members.filter(({ address }) => address !== undefined);
+    this.#servers = reached.map((member) => ({ name: serverName(member), member }));
   }
 
   /** The owner of the list of databases; undefined if none of the members is. */

@@ -87,6 +87,11 @@ export class Seat {
     set();
   }
 
+  /** See `Cluster.withdraw`. */
+  async withdraw(): Promise<void> {
+    await this.#cluster?.withdraw();
+  }
+
   close(): void {
     this.#stopPins?.();
     this.#cluster?.close();

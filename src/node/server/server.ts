@@ -189,6 +189,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => home.beginClose());
   undo.add(() => running.beginShutdown());
   home.announce(options.announce ?? http.url);
+  undo.add(() => seat?.withdraw());
   undo.add(() => log.info('the server is stopping'));
   log.info(`the server has started: Settee ${VERSION} at ${http.url}`);
   return {

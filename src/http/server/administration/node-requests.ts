@@ -26,8 +26,8 @@ export async function answerNode(
   const { sharing } = context.services;
   const ownName = sharing?.name() ?? NODE_NAME;
   const other = sharing?.others().find((server) => server.name === name);
-  if (name !== '_local' && name !== ownName && other === undefined)
-    throw new DatabaseError('not_found', `no such node: ${name}`);
+  const isOwn = name === '_local' || name === NODE_NAME || name === ownName;
+  if (!isOwn && other === undefined) throw new DatabaseError('not_found', `no such node: ${name}`);
   // All servers have the same settings.
   if (what === '_config') return answerNodeConfig(service, context, rest);
   if (other !== undefined) return askOther(context, other, [what, ...rest]);

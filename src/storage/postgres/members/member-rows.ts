@@ -95,9 +95,12 @@ export class MemberRows {
     });
   }
 
-  announce(connection: Connection, address: string): Promise<void> {
+  announce(connection: Connection, address: string | undefined): Promise<void> {
     const text = `UPDATE ${this.#schema}.servers SET address = $2 WHERE id = $1 AND address IS DISTINCT FROM $2 RETURNING 1`;
-    return this.#change(connection, async () => (await connection.query(text, [this.#self.id, address])).length > 0);
+    return this.#change(
+      connection,
+      async () => (await connection.query(text, [this.#self.id, address ?? null])).length > 0,
+    );
   }
 
   async adopt(connection: Connection, id: string, version: number): Promise<void> {

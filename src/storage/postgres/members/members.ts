@@ -167,8 +167,8 @@ export class Members {
     return this.#options.pool.repeat(what, (connection) => this.#rows.forwardingKey(connection, proposed));
   }
 
-  /** Sets the address in the row of this server, now and whenever it joins. */
-  async announce(address: string): Promise<void> {
+  /** Sets the address in the row of this server, now and whenever it joins. Undefined: the others can't reach it, or are not to any more. */
+  async announce(address: string | undefined): Promise<void> {
     this.#address = address;
     if (!this.#isJoined) return;
     await this.#options.pool.repeat('announcing an address', (connection) => this.#rows.announce(connection, address));

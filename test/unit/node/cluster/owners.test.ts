@@ -61,6 +61,12 @@ describe('owners of databases', () => {
     expect(without.ownerOf('hot')?.id).toBe(of(three.slice(0, 2)).ownerOf('hot')?.id);
   });
 
+  test('are none of the servers that have announced no address', () => {
+    const owners = of([{ ...member(1, true), address: undefined }, member(2)]);
+    for (const name of names) expect(owners.ownerOf(name)?.id).toBe('id-2');
+    expect(owners.ownerOf('_users')?.id).toBe('id-1');
+  });
+
   test('are no one if there are no members', () => {
     expect(of([]).ownerOf('db')).toBeUndefined();
   });
