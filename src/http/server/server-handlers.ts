@@ -25,10 +25,13 @@ export function getUp(context: Context): Answer {
   return jsonAnswer(context, 200, JSON.stringify({ status: 'ok', ...context.services.health?.() }));
 }
 
-/** Those of all servers that share the databases, if a client asks. */
+/** Those of all servers that share the databases, unless one of these asks. */
 export async function getActiveTasks(context: Context): Promise<Answer> {
   const { tasks, sharing } = context.services;
-  const asked = (sharing?.others() ?? []).map(({ handle }) => askServer(context, handle, '/_active_tasks'));
+  const { hops = 0, user } = context.request;
+  const isAskedByServer = hops > 0 && user !== undefined;
+  const others = isAskedByServer ? [] : (sharing?.others() ?? []);
+  const asked = others.map(({ handle }) => askServer(context, handle, '/_active_tasks'));
   const found: unknown[] = tasks.list().slice();
   for (const told of await Promise.all(asked)) if (Array.isArray(told)) found.push(...told);
   return jsonAnswer(context, 200, `[${await runCooperatively(joinInSteps(found, (task) => JSON.stringify(task)))}]`);

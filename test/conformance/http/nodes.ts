@@ -12,10 +12,24 @@ const NO_ADMIN = 'Cluster setup requires admin account to be configured: give us
 
 /** What administration tools ask of a server that could be one of several (docs/http/server.md#nodes). */
 export default suite('nodes', [
-  test('the service is the only node', async (t) => {
-    assertJson(await t.request('GET', '/_membership'), 200, { all_nodes: [NAME], cluster_nodes: [NAME] });
-    assertJson(await t.request('GET', '/_node/_local'), 200, { name: NAME });
-    assertJson(await t.request('GET', `/_node/${NAME}`), 200, { name: NAME });
+  test(
+    'the service is the only node',
+    async (t) => {
+      assertJson(await t.request('GET', '/_membership'), 200, { all_nodes: [NAME], cluster_nodes: [NAME] });
+      assertJson(await t.request('GET', '/_node/_local'), 200, { name: NAME });
+      assertJson(await t.request('GET', `/_node/${NAME}`), 200, { name: NAME });
+    },
+    { needs: ['one-process'] },
+  ),
+
+  test('each node that _membership names tells its name', async (t) => {
+    const { all_nodes: names } = (await t.request('GET', '/_membership')).json as { all_nodes: string[] };
+    assert.isAtLeast(names.length, 1);
+    for (const name of names) {
+      assertJson(await t.request('GET', `/_node/${encodeURIComponent(name)}`), 200, { name });
+      const { json } = await t.request('GET', `/_node/${encodeURIComponent(name)}/_system`);
+      assert.isTrue(numberAt(json, 'uptime') >= 0);
+    }
   }),
 
   test('_system returns the uptime', async (t) => {
