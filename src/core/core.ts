@@ -153,7 +153,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // The parts that are loaded later, and the databases: each needs the other.
   const parts = deferParts({
     ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
-    ...{ registry: () => registry, access: () => access },
+    ...{ registry: () => registry, access: () => access, followIndexes: options.reader?.code.followViewIndexes },
   });
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
@@ -185,6 +185,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
     ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health },
+    isLeftToOwner: reader?.code.isLeftToOwner,
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),

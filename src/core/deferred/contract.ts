@@ -30,6 +30,7 @@ import type { OpenValidators } from '../../queries/design/write-validation.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import type { Databases } from '../../queries/views/background-builds.ts';
 import type { ViewIndexes } from '../../queries/views/contract.ts';
+import type { followViewIndexes } from '../../queries/views/following/followed-view-indexes.ts';
 import type { ReplicationActivity, ReplicatorHost } from '../../replication/contract.ts';
 import type { ReplicationDocumentGuard } from '../../replication/documents/document-guard.ts';
 import type { DocumentSecretsOptions } from '../../replication/documents/document-secrets.ts';
@@ -134,6 +135,8 @@ export interface ViewOptions extends QueryServerOptions {
   readonly sandbox: Sandbox | undefined;
   /** See `CoreOptions`. */
   readonly engine: string | undefined;
+  /** Makes the indexes of a service that only reads what another one owns. By default it owns them. */
+  readonly followIndexes?: typeof followViewIndexes | undefined;
 }
 
 export interface ViewService extends ViewPart {

@@ -1,15 +1,21 @@
 /** The requests of a process that reads databases which another one owns: it answers what it can, and sends that one the rest. */
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
-import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
 import { isAnsweredByReaders } from '../request/read-only-requests.ts';
+import { RepeatableStream } from '../request/repeatable-stream.ts';
 import { followVirtualHosts } from './gateway.ts';
 
 /** Failures after which the owner answers instead: only it can do this, or a page that was read was replaced meanwhile. */
 const OWNER_MAY_ANSWER: ReadonlySet<string> = new Set(['not_owner', 'storage_fenced', 'storage_closed']);
+
+/** Whether the response of a process that only reads is not sent: the owner answers in its place. */
+export function isLeftToOwner({ errorCode }: Pick<PlainResponse, 'errorCode'>): boolean {
+  return errorCode !== undefined && OWNER_MAY_ANSWER.has(errorCode);
+}
 
 interface ReaderHost {
   readonly forward: Handle;
@@ -18,7 +24,7 @@ interface ReaderHost {
 
 /**
  * Answers what only reads, with every change that was acknowledged before the request came (`Registry.refresh`), and forwards everything else. What
- * turns out to need the owner goes to it, too, unless the request's body was a stream, which is read only once.
+ * turns out to need the owner goes to it, too, with the whole body, whether it was read or not.
  */
 export function answerAsReader(
   { registry, basePath, config }: Pick<Services, 'registry' | 'basePath' | 'config'>,
@@ -32,12 +38,18 @@ export function answerAsReader(
     const hosts = virtualHosts();
     return hosts.isEmpty || host === undefined || hosts.rewrite(host, request.url) === undefined;
   };
-  const answered = (request: PlainRequest): MaybePromise<PlainResponse> =>
-    whenReady(answer(request), (response) => {
-      const needsOwner = response.errorCode !== undefined && OWNER_MAY_ANSWER.has(response.errorCode);
-      if (!needsOwner || isStream(request.body)) return response;
-      return whenReady(cancelBody(response), () => forward(request));
+  const answered = (request: PlainRequest): MaybePromise<PlainResponse> => {
+    const repeatable = isStream(request.body) ? new RepeatableStream(request.body) : undefined;
+    const asked = repeatable === undefined ? request : withBody(request, repeatable);
+    return whenReady(answer(asked), (response) => {
+      if (!isLeftToOwner(response)) {
+        repeatable?.end();
+        return response;
+      }
+      const again = repeatable === undefined ? request : withBody(request, repeatable.again());
+      return whenReady(cancelBody(response), () => forward(again));
     });
+  };
   return (request) => {
     if (!isOwn(request)) return forward(request);
     let isFresh = false;
@@ -53,6 +65,12 @@ export function answerAsReader(
       },
     );
   };
+}
+
+/** A host's request may be an instance of a class, whose signal is not copied with its other members. */
+function withBody(request: PlainRequest, body: ByteStream): PlainRequest {
+  const { signal } = request;
+  return { ...request, ...(signal !== undefined && { signal }), body };
 }
 
 function cancelBody({ body, held }: PlainResponse): MaybePromise<void> {

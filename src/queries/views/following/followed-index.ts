@@ -1,0 +1,244 @@
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import type { DatabaseOrigin } from '../../../database/store/contract.ts';
+import type { FollowedFile } from '../../../storage/page-store.ts';
+import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
+import type { UpdateMode } from '../contract.ts';
+import type { CachedIndex } from '../indexes/index-cache.ts';
+import { IndexReader } from '../indexes/index-reader.ts';
+import { ReduceScripts } from '../indexes/reduce-scripts.ts';
+import { SharedUpdate } from '../indexes/shared-update.ts';
+import type { ViewFunctions } from '../indexes/view-functions.ts';
+import type { IndexSource } from '../indexes/view-index.ts';
+import type { ViewSettings } from '../settings.ts';
+import { isOnLineage } from '../storing/index-head.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import { type IndexState, unstoredBytes } from '../trees/index-state.ts';
+import { createTreeOrders, keepsRefusedGrowth, type TreeOrder } from '../trees/tree-order.ts';
+import { RowWatches } from '../updating/row-watches.ts';
+import { Updater } from '../updating/updater.ts';
+import { IndexFollower, type IndexFollowerOptions, type Present } from './index-follower.ts';
+
+/** The most changes since the owner's last checkpoint that are mapped here. Beyond them the owner has to update its index first. */
+const MAX_CHANGES = 2_000;
+/** After this part of them one query goes to the owner, so that its next checkpoint comes before all queries have to. */
+const REMINDER = 1 / 2;
+/** The part of `ViewSettings.dirtyBytes` that one index may take in memory. */
+const MAX_MEMORY = 1 / 4;
+
+export interface FollowedIndexOptions extends IndexFollowerOptions {
+  readonly databaseName: string;
+  readonly functions: ViewFunctions;
+  readonly settings: ViewSettings;
+  /** Makes the database contain all that was committed before this call. */
+  refreshDatabase(): Promise<void>;
+  /** Called when changes were mapped, with the bytes that they take in memory. */
+  onMapped(index: FollowedIndex, bytes: number): void;
+  onClosed(index: FollowedIndex): void;
+}
+
+/**
+ * An index that another process owns, for reading. It has what the owner stored last, and maps the changes since then itself, in memory only. What it
+ * can't do fails with `not_owner`: if the owner has stored nothing that fits, or if too much has changed since.
+ */
+export class FollowedIndex implements CachedIndex {
+  readonly definition: GroupDefinition;
+  readonly databaseName: string;
+  readonly orders: readonly TreeOrder[];
+  /** Damage is the owner's business: reads of damaged pages fail with `not_owner`. */
+  readonly isDamaged = false;
+  readonly damage = undefined;
+  readonly #options: FollowedIndexOptions;
+  readonly #follower: IndexFollower;
+  readonly #scripts: ReduceScripts;
+  readonly #updates = new SharedUpdate();
+  /** The greatest sequence that a reader may have seen. A head may be older. */
+  #shownSeq = 0;
+  /** The head since which the changes take too much memory. */
+  #exceeded: string | undefined;
+  /** The head since which a query was sent to the owner, so that the next one comes in time. */
+  #reminded: string | undefined;
+  /** The head whose reductions were checked, after the limit for which they were. */
+  #checkedReductions: string | undefined;
+
+  constructor(file: FollowedFile, options: FollowedIndexOptions) {
+    const { definition, databaseName, functions } = options;
+    this.#options = options;
+    this.definition = definition;
+    this.databaseName = databaseName;
+    this.orders = createTreeOrders(definition.trees);
+    this.#scripts = new ReduceScripts(this.orders, functions);
+    this.#follower = new IndexFollower(file, this.orders, options);
+  }
+
+  /** Fails with `not_owner` if nothing of the index can be read. */
+  get state(): IndexState {
+    return this.#follower.mustHave().state;
+  }
+
+  get snapshots(): SnapshotRegister {
+    return this.#follower.snapshots;
+  }
+
+  get hasFailed(): boolean {
+    return this.#follower.hasFailed;
+  }
+
+  get isBusy(): boolean {
+    return this.#updates.isRunning || this.#follower.isRefreshing;
+  }
+
+  noteReadFailure(): void {}
+
+  /** Returns a reader of the index, up to date if `mode` says so. */
+  read(source: IndexSource, mode: UpdateMode): MaybePromise<IndexReader> {
+    // An update goes on with the head with which it began.
+    const refreshed = this.#updates.isRunning ? undefined : this.#follower.refresh();
+    if (refreshed === undefined && mode === 'before' && this.#isCurrent(source)) return this.#reader();
+    return this.#readLater(source, mode, refreshed);
+  }
+
+  async #readLater(source: IndexSource, mode: UpdateMode, refreshed: MaybePromise<void>): Promise<IndexReader> {
+    await refreshed;
+    await this.#settle(source);
+    if (mode === 'before' || this.state.updateSeq < this.#shownSeq) return this.#update(source);
+    if (mode === 'after') this.#updateInBackground(source);
+    return this.#reader();
+  }
+
+  async #settle(source: IndexSource): Promise<void> {
+    await this.#prepare(source);
+    await this.#catchUp(source);
+    this.#mustFit(source);
+  }
+
+  #reader(): IndexReader {
+    this.#shownSeq = Math.max(this.#shownSeq, this.state.updateSeq);
+    return new IndexReader(this, () => Promise.reject(this.#follower.notOwner()));
+  }
+
+  #isCurrent({ database, origin }: IndexSource): boolean {
+    const { present } = this.#follower;
+    if (present === undefined || !this.#scripts.isPrepared || !this.#hasCheckedReductions(present)) return false;
+    const { updateSeq, purgeSeq, firstPass } = present.state;
+    const isUpdated = updateSeq === database.updateSeq && purgeSeq === database.purgeSeq && firstPass === undefined;
+    return isUpdated && isOf(present, origin);
+  }
+
+  /** The owner may have stored an index of a state that the database did not have yet when it was last looked at. */
+  async #catchUp({ database }: IndexSource): Promise<void> {
+    if (this.#isBehind(database)) await this.#options.refreshDatabase();
+    if (this.#isBehind(database)) throw this.#follower.notOwner();
+  }
+
+  #isBehind({ updateSeq, purgeSeq }: IndexSource['database']): boolean {
+    return this.state.updateSeq > updateSeq || this.state.purgeSeq > purgeSeq;
+  }
+
+  /** Fails with `not_owner` if the index reflects changes that the database has lost (docs/internals.md#losses), or another database. */
+  #mustFit({ origin }: IndexSource): void {
+    const present = this.#follower.mustHave();
+    if (isOf(present, origin)) return;
+    const { uuid, epoch } = present.origin;
+    if (!isOnLineage({ uuid, epoch, seenSeq: present.state.seenSeq }, origin)) throw this.#lose();
+    this.#follower.setOrigin(origin);
+  }
+
+  /** What was mapped may belong to a history that was lost, although the head does not. */
+  #lose(): Error {
+    this.#follower.forgetHead();
+    this.#shownSeq = 0;
+    return this.#follower.notOwner();
+  }
+
+  /** Compiles the reduce functions. Fails with `not_owner` if the owner has stored reductions that another limit refused: it has to make them again. */
+  async #prepare({ functions }: IndexSource): Promise<void> {
+    await this.#scripts.prepare(functions);
+    const present = this.#follower.mustHave();
+    if (this.#hasCheckedReductions(present)) return;
+    const limit = this.#options.functions.reduceLimit;
+    if (limit !== 'true' && (await keepsRefusedGrowth(this.orders, present.stored))) throw this.#follower.notOwner();
+    this.#checkedReductions = `${limit} ${present.text}`;
+  }
+
+  #hasCheckedReductions({ text }: Present): boolean {
+    return !this.#scripts.isNeeded || this.#checkedReductions === `${this.#options.functions.reduceLimit} ${text}`;
+  }
+
+  /** Returns a reader of everything that is in the database now. */
+  async #update(source: IndexSource): Promise<IndexReader> {
+    const { updateSeq } = source.database;
+    for (;;) {
+      this.#mustBeMappable(source);
+      if (this.state.updateSeq >= updateSeq) return this.#reader();
+      await this.#updates.join(source.database, () => this.#follower.inOrder(() => this.#map(source)));
+      await this.#settle(source);
+    }
+  }
+
+  /** A failure is met again by the next query. */
+  #updateInBackground(source: IndexSource): void {
+    this.#mustBeMappable(source);
+    this.#update(source).catch(() => undefined);
+  }
+
+  /** Fails with `not_owner` if the owner has to do the update. */
+  #mustBeMappable({ database }: IndexSource): void {
+    const { text, head, state } = this.#follower.mustHave();
+    const changes = database.updateSeq - head.updateSeq;
+    const isReminder = changes > MAX_CHANGES * REMINDER && this.#reminded !== text;
+    if (isReminder) this.#reminded = text;
+    const isIncomplete = state.purgeSeq !== database.purgeSeq || state.firstPass !== undefined;
+    if (isReminder || isIncomplete || changes > MAX_CHANGES || this.#exceeded === text) throw this.#follower.notOwner();
+  }
+
+  /** Maps the changes since the present state, in memory. */
+  async #map({ database, functions, origin }: IndexSource): Promise<void> {
+    const { settings } = this.#options;
+    const mapper = await this.#options.functions.openMapper(functions);
+    try {
+      const updater = new Updater({
+        ...{ database, definition: this.definition, orders: this.orders, mapper, settings, state: this.state },
+        publish: async (state) => this.#publish(state),
+        isCheckpointDue: () => false,
+        onProgress: () => undefined,
+        check: () => this.#follower.mustBeOpen(),
+        watches: new RowWatches(),
+        retain: () => this.snapshots.take(this.state.version, Number.POSITIVE_INFINITY),
+      });
+      await updater.run();
+    } finally {
+      mapper.release();
+      const { present } = this.#follower;
+      this.#options.onMapped(this, present === undefined ? 0 : unstoredBytes(present.state));
+    }
+    // If another owner came in between, only the next query knows whether something was lost.
+    if ((await database.origin()).epoch !== origin.epoch) throw this.#lose();
+  }
+
+  #publish(state: IndexState): void {
+    this.#follower.publish(state);
+    if (unstoredBytes(state) <= this.#options.settings.dirtyBytes * MAX_MEMORY) return;
+    this.#exceeded = this.#follower.mustHave().text;
+    this.#follower.returnToHead();
+    throw this.#follower.notOwner();
+  }
+
+  /** Gives up what was mapped, and the memory that it takes. */
+  async forgetMapped(): Promise<void> {
+    await this.#follower.inOrder(async () => this.#follower.returnToHead());
+  }
+
+  discard(): Promise<void> {
+    return this.close();
+  }
+
+  /** Those who still read fail with `not_owner`. */
+  async close(): Promise<void> {
+    await this.#follower.close();
+    this.#options.onClosed(this);
+  }
+}
+
+function isOf({ origin }: Present, { uuid, epoch }: DatabaseOrigin): boolean {
+  return origin.uuid === uuid && origin.epoch === epoch;
+}

@@ -1,0 +1,113 @@
+import { collationVersion } from '../../../base/collation/string-order.ts';
+import { isDatabaseError } from '../../../base/errors/database-error.ts';
+import { CacheBudget } from '../../../base/shared/cache-budget.ts';
+import type { Database } from '../../../database/store/contract.ts';
+import type { FollowedFile, PageStore } from '../../../storage/page-store.ts';
+import { readOnlyError } from '../../../storage/paging/page-errors.ts';
+import type { Databases } from '../background-builds.ts';
+import type { DesignDocument, ViewGroup, ViewIndexes } from '../contract.ts';
+import { DefinitionCache } from '../definition-cache.ts';
+import { indexFile } from '../index-files.ts';
+import { IndexCache } from '../indexes/index-cache.ts';
+import { ViewFunctions } from '../indexes/view-functions.ts';
+import { defaultViewSettings, type ViewSettings } from '../settings.ts';
+import type { GroupDefinition } from '../trees/definition.ts';
+import type { ViewIndexesOptions } from '../view-indexes.ts';
+import { FollowedGroup } from './followed-group.ts';
+import { FollowedIndex } from './followed-index.ts';
+import { MappedMemory } from './mapped-memory.ts';
+
+export interface FollowedViewIndexesOptions extends Omit<ViewIndexesOptions, 'tasks'> {
+  /** The databases as a reader follows them: acquiring one refreshes it. */
+  readonly databases: Pick<Databases, 'acquire'>;
+}
+
+/**
+ * Creates the view indexes of a service that only reads databases which another one owns: it uses the indexes that the owner has stored, and writes
+ * nothing. What needs the owner fails with `not_owner`.
+ */
+export function followViewIndexes(options: FollowedViewIndexesOptions): ViewIndexes {
+  return new FollowedViewIndexes(options);
+}
+
+class FollowedViewIndexes implements ViewIndexes {
+  readonly #options: FollowedViewIndexesOptions;
+  readonly #settings: ViewSettings;
+  readonly #cache: CacheBudget;
+  readonly #functions: ViewFunctions;
+  readonly #indexes: IndexCache<FollowedIndex>;
+  readonly #definitions = new DefinitionCache();
+  readonly #memory: MappedMemory;
+  #collation: string | undefined;
+
+  constructor(options: FollowedViewIndexesOptions) {
+    this.#options = options;
+    this.#settings = { ...defaultViewSettings, ...options.settings };
+    this.#cache = options.cache ?? new CacheBudget(this.#settings.cacheBytes);
+    const { sandbox, mappers = {}, config, log } = options;
+    this.#functions = new ViewFunctions({ sandbox, mappers, config, log });
+    this.#indexes = new IndexCache(this.#settings.maxIdle, log);
+    this.#memory = new MappedMemory(this.#settings.dirtyBytes);
+  }
+
+  async open(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
+    // Read each time: it changes when another owner comes.
+    const origin = await database.origin();
+    const definition = await this.#definitions.of(origin, designDocument);
+    this.#functions.checkLanguage(definition.language);
+    const file = indexFile(origin, definition);
+    const index = await this.#indexes.lease(file, () => this.#follow(file, database.name, definition));
+    const { id, body } = designDocument;
+    const functions = { definition, scope: origin.file, designId: id, body };
+    return new FollowedGroup(index, { database, origin, functions }, () => this.#indexes.release(file, index));
+  }
+
+  async #follow(file: string, databaseName: string, definition: GroupDefinition): Promise<FollowedIndex> {
+    const { store, databases, clock, engine = '' } = this.#options;
+    this.#collation ??= collationVersion(engine);
+    const followed = await followFile(store, file);
+    return new FollowedIndex(followed, {
+      ...{ definition, databaseName, clock, collation: this.#collation },
+      ...{ functions: this.#functions, supports: store.supports, settings: this.#settings, cache: this.#cache },
+      refreshDatabase: async () => (await databases.acquire(databaseName)).release(),
+      onMapped: (index, bytes) => this.#memory.note(index, bytes),
+      onClosed: (index) => this.#memory.forget(index),
+    });
+  }
+
+  /** It may have to read all documents. */
+  temporary({ name }: Database): Promise<ViewGroup> {
+    return refuse(name);
+  }
+
+  cleanup({ name }: Database): Promise<void> {
+    return refuse(name);
+  }
+
+  build({ name }: Database): Promise<void> {
+    return refuse(name);
+  }
+
+  forget(name: string): void {
+    this.#indexes.dropDatabase(name);
+  }
+
+  close(): Promise<void> {
+    return this.#indexes.close();
+  }
+}
+
+/** The owner has not built the index yet if there is no file, and knows better why it can't be opened. */
+async function followFile(store: PageStore, file: string): Promise<FollowedFile> {
+  try {
+    const followed = await store.follow?.(file);
+    if (followed !== undefined) return followed;
+  } catch (error) {
+    if (!isDatabaseError(error)) throw error;
+  }
+  throw readOnlyError(file);
+}
+
+async function refuse(database: string): Promise<never> {
+  throw readOnlyError(`the indexes of ${database}`);
+}
