@@ -1,4 +1,4 @@
-import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import { type MaybePromise, orElse } from '../../../base/shared/maybe-promise.ts';
 import type { DatabaseOrigin } from '../../../database/store/contract.ts';
 import type { FollowedFile } from '../../../storage/page-store.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
@@ -29,6 +29,8 @@ export interface FollowedIndexOptions extends IndexFollowerOptions {
   readonly databaseName: string;
   readonly functions: ViewFunctions;
   readonly settings: ViewSettings;
+  /** The sequence of the database when the owner had to answer in place of this index. Answers must not be older, even those that need not be up to date. */
+  readonly shownSeq: number;
   /** Makes the database contain all that was committed before this call. */
   refreshDatabase(): Promise<void>;
   /** Called when changes were mapped, with the bytes that they take in memory. */
@@ -51,8 +53,8 @@ export class FollowedIndex implements CachedIndex {
   readonly #follower: IndexFollower;
   readonly #scripts: ReduceScripts;
   readonly #updates = new SharedUpdate();
-  /** The greatest sequence that a reader may have seen. A head may be older. */
-  #shownSeq = 0;
+  /** The greatest sequence of the answers that were given here, and by the owner in place of this index. A head may be older. */
+  #shownSeq: number;
   /** The head since which the changes take too much memory. */
   #exceeded: string | undefined;
   /** The head since which a query was sent to the owner, so that the next one comes in time. */
@@ -61,8 +63,9 @@ export class FollowedIndex implements CachedIndex {
   #checkedReductions: string | undefined;
 
   constructor(file: FollowedFile, options: FollowedIndexOptions) {
-    const { definition, databaseName, functions } = options;
+    const { definition, databaseName, functions, shownSeq } = options;
     this.#options = options;
+    this.#shownSeq = shownSeq;
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
@@ -91,6 +94,17 @@ export class FollowedIndex implements CachedIndex {
 
   /** Returns a reader of the index, up to date if `mode` says so. */
   read(source: IndexSource, mode: UpdateMode): MaybePromise<IndexReader> {
+    return orElse(
+      () => this.#read(source, mode),
+      (failure) => {
+        // The owner will answer.
+        this.#shownSeq = Math.max(this.#shownSeq, source.database.updateSeq);
+        throw failure;
+      },
+    );
+  }
+
+  #read(source: IndexSource, mode: UpdateMode): MaybePromise<IndexReader> {
     // An update goes on with the head with which it began.
     const refreshed = this.#updates.isRunning ? undefined : this.#follower.refresh();
     if (refreshed === undefined && mode === 'before' && this.#isCurrent(source)) return this.#reader();

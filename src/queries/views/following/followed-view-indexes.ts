@@ -17,6 +17,9 @@ import { FollowedGroup } from './followed-group.ts';
 import { FollowedIndex } from './followed-index.ts';
 import { MappedMemory } from './mapped-memory.ts';
 
+/** The number of indexes that could not be followed of which something is kept. */
+const MAX_MISSING = 200;
+
 export interface FollowedViewIndexesOptions extends Omit<ViewIndexesOptions, 'tasks'> {
   /** The databases as a reader follows them: acquiring one refreshes it. */
   readonly databases: Pick<Databases, 'acquire'>;
@@ -38,6 +41,8 @@ class FollowedViewIndexes implements ViewIndexes {
   readonly #indexes: IndexCache<FollowedIndex>;
   readonly #definitions = new DefinitionCache();
   readonly #memory: MappedMemory;
+  /** By file, of indexes that could not be followed: the sequence that their databases had then. The latest comes last. */
+  readonly #missing = new Map<string, number>();
   #collation: string | undefined;
 
   constructor(options: FollowedViewIndexesOptions) {
@@ -56,23 +61,37 @@ class FollowedViewIndexes implements ViewIndexes {
     const definition = await this.#definitions.of(origin, designDocument);
     this.#functions.checkLanguage(definition.language);
     const file = indexFile(origin, definition);
-    const index = await this.#indexes.lease(file, () => this.#follow(file, database.name, definition));
+    const index = await this.#indexes.lease(file, () => this.#follow(file, database, definition));
     const { id, body } = designDocument;
     const functions = { definition, scope: origin.file, designId: id, body };
     return new FollowedGroup(index, { database, origin, functions }, () => this.#indexes.release(file, index));
   }
 
-  async #follow(file: string, databaseName: string, definition: GroupDefinition): Promise<FollowedIndex> {
+  async #follow(file: string, { name, updateSeq }: Database, definition: GroupDefinition): Promise<FollowedIndex> {
     const { store, databases, clock, engine = '' } = this.#options;
     this.#collation ??= collationVersion(engine);
-    const followed = await followFile(store, file);
+    const followed = await followFile(store, file).catch((error: unknown) => {
+      this.#noteMissing(file, updateSeq);
+      throw error;
+    });
+    const shownSeq = this.#missing.get(file) ?? 0;
+    this.#missing.delete(file);
     return new FollowedIndex(followed, {
-      ...{ definition, databaseName, clock, collation: this.#collation },
+      ...{ definition, databaseName: name, shownSeq, clock, collation: this.#collation },
       ...{ functions: this.#functions, supports: store.supports, settings: this.#settings, cache: this.#cache },
-      refreshDatabase: async () => (await databases.acquire(databaseName)).release(),
+      refreshDatabase: async () => (await databases.acquire(name)).release(),
       onMapped: (index, bytes) => this.#memory.note(index, bytes),
       onClosed: (index) => this.#memory.forget(index),
     });
+  }
+
+  #noteMissing(file: string, updateSeq: number): void {
+    this.#missing.delete(file);
+    this.#missing.set(file, updateSeq);
+    for (const oldest of this.#missing.keys()) {
+      if (this.#missing.size <= MAX_MISSING) return;
+      this.#missing.delete(oldest);
+    }
   }
 
   /** It may have to read all documents. */
