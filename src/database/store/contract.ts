@@ -13,6 +13,8 @@ export interface Database {
   readonly instanceStartTime: string;
   /** Highest sequence number of a visible change. */
   readonly updateSeq: number;
+  /** The opening of the file by its present owner: each raises it. */
+  readonly epoch: number;
   info(): Promise<DatabaseInfo>;
   /** The file of the database, and its history: an index compares them to know whether it still belongs to this database. */
   origin(): Promise<DatabaseOrigin>;

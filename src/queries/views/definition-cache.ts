@@ -10,12 +10,12 @@ export class DefinitionCache {
   readonly #definitions = new Map<string, GroupDefinition>();
 
   /** Returns undefined if it is not kept. */
-  known(origin: DatabaseOrigin, designDocument: DesignDocument): GroupDefinition | undefined {
+  known(origin: Pick<DatabaseOrigin, 'file'>, designDocument: DesignDocument): GroupDefinition | undefined {
     return this.#definitions.get(definitionKey(origin, designDocument));
   }
 
   /** Fails as `parseDefinition` does. */
-  async of(origin: DatabaseOrigin, designDocument: DesignDocument): Promise<GroupDefinition> {
+  async of(origin: Pick<DatabaseOrigin, 'file'>, designDocument: DesignDocument): Promise<GroupDefinition> {
     const key = definitionKey(origin, designDocument);
     const known = this.#definitions.get(key);
     if (known !== undefined) return known;
@@ -29,6 +29,6 @@ export class DefinitionCache {
   }
 }
 
-function definitionKey({ file }: DatabaseOrigin, { id, rev }: DesignDocument): string {
+function definitionKey({ file }: Pick<DatabaseOrigin, 'file'>, { id, rev }: DesignDocument): string {
   return `${file} ${rev} ${id}`;
 }

@@ -2,17 +2,16 @@ import { assert } from '../../../base/shared/assert.ts';
 import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
 import { readOnlyError } from '../../../storage/paging/page-errors.ts';
 import type { UpdateMode, ViewDefinition, ViewGroup, ViewGroupInfo, ViewReader, ViewWatch } from '../contract.ts';
-import type { IndexSource } from '../indexes/view-index.ts';
-import type { FollowedIndex } from './followed-index.ts';
+import type { FollowedIndex, FollowedSource } from './followed-index.ts';
 
 /** A lease of an index that another process owns. What only the owner can do fails with `not_owner`. */
 export class FollowedGroup implements ViewGroup {
   readonly #index: FollowedIndex;
-  readonly #source: IndexSource;
+  readonly #source: FollowedSource;
   readonly #onRelease: () => void;
   #isReleased = false;
 
-  constructor(index: FollowedIndex, source: IndexSource, onRelease: () => void) {
+  constructor(index: FollowedIndex, source: FollowedSource, onRelease: () => void) {
     this.#index = index;
     this.#source = source;
     this.#onRelease = onRelease;

@@ -1,5 +1,5 @@
 import { type MaybePromise, orElse } from '../../../base/shared/maybe-promise.ts';
-import type { DatabaseOrigin } from '../../../database/store/contract.ts';
+import type { Database } from '../../../database/store/contract.ts';
 import type { FollowedFile } from '../../../storage/page-store.ts';
 import type { SnapshotRegister } from '../../../storage/paging/snapshot-register.ts';
 import type { UpdateMode } from '../contract.ts';
@@ -7,8 +7,7 @@ import type { CachedIndex } from '../indexes/index-cache.ts';
 import { IndexReader } from '../indexes/index-reader.ts';
 import { ReduceScripts } from '../indexes/reduce-scripts.ts';
 import { SharedUpdate } from '../indexes/shared-update.ts';
-import type { ViewFunctions } from '../indexes/view-functions.ts';
-import type { IndexSource } from '../indexes/view-index.ts';
+import type { FunctionSource, ViewFunctions } from '../indexes/view-functions.ts';
 import type { ViewSettings } from '../settings.ts';
 import { isOnLineage } from '../storing/index-head.ts';
 import type { GroupDefinition } from '../trees/definition.ts';
@@ -27,6 +26,8 @@ const MAX_MEMORY = 1 / 4;
 
 export interface FollowedIndexOptions extends IndexFollowerOptions {
   readonly databaseName: string;
+  /** The file of the database. */
+  readonly scope: string;
   readonly functions: ViewFunctions;
   readonly settings: ViewSettings;
   /** The sequence of the database when the owner had to answer in place of this index. Answers must not be older, even those that need not be up to date. */
@@ -36,6 +37,12 @@ export interface FollowedIndexOptions extends IndexFollowerOptions {
   /** Called when changes were mapped, with the bytes that they take in memory. */
   onMapped(index: FollowedIndex, bytes: number): void;
   onClosed(index: FollowedIndex): void;
+}
+
+/** What an index is mapped from: a handle of its database, and the design document whose functions run. */
+export interface FollowedSource {
+  readonly database: Database;
+  readonly functions: FunctionSource;
 }
 
 /**
@@ -49,6 +56,9 @@ export class FollowedIndex implements CachedIndex {
   /** Damage is the owner's business: reads of damaged pages fail with `not_owner`. */
   readonly isDamaged = false;
   readonly damage = undefined;
+  /** Its name in the storage, and that of the database's file. */
+  readonly file: string;
+  readonly scope: string;
   readonly #options: FollowedIndexOptions;
   readonly #follower: IndexFollower;
   readonly #scripts: ReduceScripts;
@@ -63,7 +73,9 @@ export class FollowedIndex implements CachedIndex {
   #checkedReductions: string | undefined;
 
   constructor(file: FollowedFile, options: FollowedIndexOptions) {
-    const { definition, databaseName, functions, shownSeq } = options;
+    const { definition, databaseName, functions, scope, shownSeq } = options;
+    this.file = file.name;
+    this.scope = scope;
     this.#options = options;
     this.#shownSeq = shownSeq;
     this.definition = definition;
@@ -93,7 +105,7 @@ export class FollowedIndex implements CachedIndex {
   noteReadFailure(): void {}
 
   /** Returns a reader of the index, up to date if `mode` says so. */
-  read(source: IndexSource, mode: UpdateMode): MaybePromise<IndexReader> {
+  read(source: FollowedSource, mode: UpdateMode): MaybePromise<IndexReader> {
     return orElse(
       () => this.#read(source, mode),
       (failure) => {
@@ -104,14 +116,16 @@ export class FollowedIndex implements CachedIndex {
     );
   }
 
-  #read(source: IndexSource, mode: UpdateMode): MaybePromise<IndexReader> {
+  #read(source: FollowedSource, mode: UpdateMode): MaybePromise<IndexReader> {
+    const isUpdated = mode === 'before';
+    if (isUpdated && this.#follower.wasRefreshed && this.#isCurrent(source)) return this.#reader();
     // An update goes on with the head with which it began.
     const refreshed = this.#updates.isRunning ? undefined : this.#follower.refresh();
-    if (refreshed === undefined && mode === 'before' && this.#isCurrent(source)) return this.#reader();
+    if (isUpdated && refreshed === undefined && this.#isCurrent(source)) return this.#reader();
     return this.#readLater(source, mode, refreshed);
   }
 
-  async #readLater(source: IndexSource, mode: UpdateMode, refreshed: MaybePromise<void>): Promise<IndexReader> {
+  async #readLater(source: FollowedSource, mode: UpdateMode, refreshed: MaybePromise<void>): Promise<IndexReader> {
     await refreshed;
     await this.#settle(source);
     if (mode === 'before' || this.state.updateSeq < this.#shownSeq) return this.#update(source);
@@ -119,10 +133,10 @@ export class FollowedIndex implements CachedIndex {
     return this.#reader();
   }
 
-  async #settle(source: IndexSource): Promise<void> {
+  async #settle(source: FollowedSource): Promise<void> {
     await this.#prepare(source);
     await this.#catchUp(source);
-    this.#mustFit(source);
+    await this.#mustFit(source);
   }
 
   #reader(): IndexReader {
@@ -130,28 +144,31 @@ export class FollowedIndex implements CachedIndex {
     return new IndexReader(this, () => Promise.reject(this.#follower.notOwner()));
   }
 
-  #isCurrent({ database, origin }: IndexSource): boolean {
+  #isCurrent({ database }: FollowedSource): boolean {
     const { present } = this.#follower;
     if (present === undefined || !this.#scripts.isPrepared || !this.#hasCheckedReductions(present)) return false;
     const { updateSeq, purgeSeq, firstPass } = present.state;
     const isUpdated = updateSeq === database.updateSeq && purgeSeq === database.purgeSeq && firstPass === undefined;
-    return isUpdated && isOf(present, origin);
+    return isUpdated && isOf(present, database);
   }
 
   /** The owner may have stored an index of a state that the database did not have yet when it was last looked at. */
-  async #catchUp({ database }: IndexSource): Promise<void> {
+  async #catchUp({ database }: FollowedSource): Promise<void> {
     if (this.#isBehind(database)) await this.#options.refreshDatabase();
     if (this.#isBehind(database)) throw this.#follower.notOwner();
   }
 
-  #isBehind({ updateSeq, purgeSeq }: IndexSource['database']): boolean {
-    return this.state.updateSeq > updateSeq || this.state.purgeSeq > purgeSeq;
+  #isBehind({ updateSeq, purgeSeq }: Database): boolean {
+    const { state } = this;
+    return state.seenSeq > updateSeq || state.updateSeq > updateSeq || state.purgeSeq > purgeSeq;
   }
 
   /** Fails with `not_owner` if the index reflects changes that the database has lost (docs/internals.md#losses), or another database. */
-  #mustFit({ origin }: IndexSource): void {
+  async #mustFit({ database }: Pick<FollowedSource, 'database'>): Promise<void> {
     const present = this.#follower.mustHave();
-    if (isOf(present, origin)) return;
+    if (isOf(present, database)) return;
+    const origin = await database.origin();
+    if (this.#follower.present !== present) return this.#mustFit({ database });
     const { uuid, epoch } = present.origin;
     if (!isOnLineage({ uuid, epoch, seenSeq: present.state.seenSeq }, origin)) throw this.#lose();
     this.#follower.setOrigin(origin);
@@ -165,7 +182,7 @@ export class FollowedIndex implements CachedIndex {
   }
 
   /** Compiles the reduce functions. Fails with `not_owner` if the owner has stored reductions that another limit refused: it has to make them again. */
-  async #prepare({ functions }: IndexSource): Promise<void> {
+  async #prepare({ functions }: FollowedSource): Promise<void> {
     await this.#scripts.prepare(functions);
     const present = this.#follower.mustHave();
     if (this.#hasCheckedReductions(present)) return;
@@ -179,7 +196,7 @@ export class FollowedIndex implements CachedIndex {
   }
 
   /** Returns a reader of everything that is in the database now. */
-  async #update(source: IndexSource): Promise<IndexReader> {
+  async #update(source: FollowedSource): Promise<IndexReader> {
     const { updateSeq } = source.database;
     for (;;) {
       this.#mustBeMappable(source);
@@ -190,13 +207,13 @@ export class FollowedIndex implements CachedIndex {
   }
 
   /** A failure is met again by the next query. */
-  #updateInBackground(source: IndexSource): void {
+  #updateInBackground(source: FollowedSource): void {
     this.#mustBeMappable(source);
     this.#update(source).catch(() => undefined);
   }
 
   /** Fails with `not_owner` if the owner has to do the update. */
-  #mustBeMappable({ database }: IndexSource): void {
+  #mustBeMappable({ database }: FollowedSource): void {
     const { text, head, state } = this.#follower.mustHave();
     const changes = database.updateSeq - head.updateSeq;
     const isReminder = changes > MAX_CHANGES * REMINDER && this.#reminded !== text;
@@ -206,8 +223,9 @@ export class FollowedIndex implements CachedIndex {
   }
 
   /** Maps the changes since the present state, in memory. */
-  async #map({ database, functions, origin }: IndexSource): Promise<void> {
+  async #map({ database, functions }: FollowedSource): Promise<void> {
     const { settings } = this.#options;
+    const { epoch } = database;
     const mapper = await this.#options.functions.openMapper(functions);
     try {
       const updater = new Updater({
@@ -226,7 +244,7 @@ export class FollowedIndex implements CachedIndex {
       this.#options.onMapped(this, present === undefined ? 0 : unstoredBytes(present.state));
     }
     // If another owner came in between, only the next query knows whether something was lost.
-    if ((await database.origin()).epoch !== origin.epoch) throw this.#lose();
+    if (database.epoch !== epoch) throw this.#lose();
   }
 
   #publish(state: IndexState): void {
@@ -253,6 +271,6 @@ export class FollowedIndex implements CachedIndex {
   }
 }
 
-function isOf({ origin }: Present, { uuid, epoch }: DatabaseOrigin): boolean {
+function isOf({ origin }: Present, { uuid, epoch }: Pick<Database, 'uuid' | 'epoch'>): boolean {
   return origin.uuid === uuid && origin.epoch === epoch;
 }

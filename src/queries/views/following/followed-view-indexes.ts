@@ -1,7 +1,8 @@
 import { collationVersion } from '../../../base/collation/string-order.ts';
 import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import { CacheBudget } from '../../../base/shared/cache-budget.ts';
-import type { Database } from '../../../database/store/contract.ts';
+import type { MaybePromise } from '../../../base/shared/maybe-promise.ts';
+import type { Database, DatabaseOrigin } from '../../../database/store/contract.ts';
 import type { FollowedFile, PageStore } from '../../../storage/page-store.ts';
 import { readOnlyError } from '../../../storage/paging/page-errors.ts';
 import type { Databases } from '../background-builds.ts';
@@ -9,9 +10,8 @@ import type { DesignDocument, ViewGroup, ViewIndexes } from '../contract.ts';
 import { DefinitionCache } from '../definition-cache.ts';
 import { indexFile } from '../index-files.ts';
 import { IndexCache } from '../indexes/index-cache.ts';
-import { ViewFunctions } from '../indexes/view-functions.ts';
+import { type FunctionSource, ViewFunctions } from '../indexes/view-functions.ts';
 import { defaultViewSettings, type ViewSettings } from '../settings.ts';
-import type { GroupDefinition } from '../trees/definition.ts';
 import type { ViewIndexesOptions } from '../view-indexes.ts';
 import { FollowedGroup } from './followed-group.ts';
 import { FollowedIndex } from './followed-index.ts';
@@ -41,6 +41,8 @@ class FollowedViewIndexes implements ViewIndexes {
   readonly #indexes: IndexCache<FollowedIndex>;
   readonly #definitions = new DefinitionCache();
   readonly #memory: MappedMemory;
+  /** For their files. The rest changes when another owner comes. */
+  readonly #origins = new WeakMap<Database, Pick<DatabaseOrigin, 'file'>>();
   /** By file, of indexes that could not be followed: the sequence that their databases had then. The latest comes last. */
   readonly #missing = new Map<string, number>();
   #collation: string | undefined;
@@ -55,19 +57,37 @@ class FollowedViewIndexes implements ViewIndexes {
     this.#memory = new MappedMemory(this.#settings.dirtyBytes);
   }
 
-  async open(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
-    // Read each time: it changes when another owner comes.
-    const origin = await database.origin();
+  /** Returns a group without a promise if its index is open. */
+  open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup> {
+    const origin = this.#origins.get(database);
+    const definition = origin && this.#definitions.known(origin, designDocument);
+    if (origin === undefined || definition === undefined) return this.#open(database, designDocument);
+    const index = this.#indexes.leaseOpen(indexFile(origin, definition));
+    return index === undefined ? this.#open(database, designDocument) : this.#group(index, database, designDocument);
+  }
+
+  async #open(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
+    const origin = this.#origins.get(database) ?? (await database.origin());
+    this.#origins.set(database, origin);
     const definition = await this.#definitions.of(origin, designDocument);
     this.#functions.checkLanguage(definition.language);
     const file = indexFile(origin, definition);
-    const index = await this.#indexes.lease(file, () => this.#follow(file, database, definition));
-    const { id, body } = designDocument;
-    const functions = { definition, scope: origin.file, designId: id, body };
-    return new FollowedGroup(index, { database, origin, functions }, () => this.#indexes.release(file, index));
+    const index = await this.#indexes.lease(file, () =>
+      this.#follow(file, database, { definition, scope: origin.file }),
+    );
+    return this.#group(index, database, designDocument);
   }
 
-  async #follow(file: string, { name, updateSeq }: Database, definition: GroupDefinition): Promise<FollowedIndex> {
+  #group(index: FollowedIndex, database: Database, { id, body }: DesignDocument): ViewGroup {
+    const functions = { definition: index.definition, scope: index.scope, designId: id, body };
+    return new FollowedGroup(index, { database, functions }, () => this.#indexes.release(index.file, index));
+  }
+
+  async #follow(
+    file: string,
+    { name, updateSeq }: Database,
+    parts: Pick<FunctionSource, 'definition' | 'scope'>,
+  ): Promise<FollowedIndex> {
     const { store, databases, clock, engine = '' } = this.#options;
     this.#collation ??= collationVersion(engine);
     const followed = await followFile(store, file).catch((error: unknown) => {
@@ -77,7 +97,8 @@ class FollowedViewIndexes implements ViewIndexes {
     const shownSeq = this.#missing.get(file) ?? 0;
     this.#missing.delete(file);
     return new FollowedIndex(followed, {
-      ...{ definition, databaseName: name, shownSeq, clock, collation: this.#collation },
+      ...parts,
+      ...{ databaseName: name, shownSeq, clock, collation: this.#collation },
       ...{ functions: this.#functions, supports: store.supports, settings: this.#settings, cache: this.#cache },
       refreshDatabase: async () => (await databases.acquire(name)).release(),
       onMapped: (index, bytes) => this.#memory.note(index, bytes),

@@ -13,6 +13,8 @@ import type { TreeOrder } from '../trees/tree-order.ts';
 import { type FollowedHead, openHead, toOwnersError } from './followed-head.ts';
 import { HeldStates } from './held-states.ts';
 
+/** While a head that was looked at within this time has all that a query needs, it is not looked at again. */
+const FRESH_MS = 50;
 /** A head that no one has asked for during this time is no longer held: the owner may drop its pages. */
 const IDLE_MS = 2_000;
 
@@ -53,7 +55,7 @@ export class IndexFollower {
   /** Of the last state: versions only grow. */
   #version = 0;
   #isHeld = false;
-  #lastUse = 0;
+  #refreshedAt = 0;
   #stopIdleTimer: (() => void) | undefined;
   #isClosed = false;
 
@@ -75,6 +77,12 @@ export class IndexFollower {
     return this.#present;
   }
 
+  /** Whether the present head is held, and was the last one a moment ago. */
+  get wasRefreshed(): boolean {
+    if (!this.#isHeld || this.#isClosed) return false;
+    return this.#options.clock.monotonic() - this.#refreshedAt < FRESH_MS;
+  }
+
   /** Fails with `not_owner` if nothing of the index can be read. */
   mustHave(): Present {
     this.mustBeOpen();
@@ -93,7 +101,7 @@ export class IndexFollower {
   /** Uses the head that the owner has stored last. Callers share a poll that runs: changes after any head are mapped in any case. */
   refresh(): MaybePromise<void> {
     this.mustBeOpen();
-    this.#lastUse = this.#options.clock.monotonic();
+    this.#refreshedAt = this.#options.clock.monotonic();
     if (this.#refreshing !== undefined) return this.#refreshing;
     const polled = this.#poll();
     if (polled === undefined) return;
@@ -170,7 +178,7 @@ export class IndexFollower {
     this.#stopIdleTimer = undefined;
     if (this.#isClosed) return;
     this.#held.releaseOld();
-    const isIdle = !this.isRefreshing && this.#options.clock.monotonic() - this.#lastUse >= IDLE_MS;
+    const isIdle = !this.isRefreshing && this.#options.clock.monotonic() - this.#refreshedAt >= IDLE_MS;
     if (isIdle && this.#held.releaseIfUnread()) this.#isHeld = false;
     else this.#stopIdleTimer = startBackgroundTimer(IDLE_MS, () => this.#releaseIfIdle());
   }

@@ -66,9 +66,11 @@ class Pair {
     return must(this.fixture.medium.files.get(name ?? ''));
   }
 
-  /** Writes that many changes of one document. */
-  async change(count: number): Promise<void> {
-    for (let done = 0; done < count; done++) await this.fixture.write({ often: { n: done } });
+  /** Writes that many documents. */
+  async add(count: number): Promise<void> {
+    const first = this.fixture.database.updateSeq;
+    const named = Array.from({ length: count }, (_unused, index) => [`many-${first + index}`, { n: 1 }]);
+    await this.fixture.write(Object.fromEntries(named));
   }
 
   async close(): Promise<void> {
@@ -197,18 +199,18 @@ describe('a followed index', () => {
     pair = await Pair.open();
     await pair.fixture.write(bodies(1));
     await pair.store();
-    await pair.change(1_000);
-    expect(await pair.found()).toHaveLength(2);
-    await pair.change(1);
+    await pair.add(1_000);
+    expect(await pair.found()).toHaveLength(1_001);
+    await pair.add(1);
     await expect(pair.found()).rejects.toMatchObject(NOT_OWNER);
-    expect(await pair.found()).toHaveLength(2);
-    await pair.change(999);
-    expect(await pair.found()).toHaveLength(2);
-    await pair.change(1);
+    expect(await pair.found()).toHaveLength(1_002);
+    await pair.add(999);
+    expect(await pair.found()).toHaveLength(2_001);
+    await pair.add(1);
     await expect(pair.found()).rejects.toMatchObject(NOT_OWNER);
     await expect(pair.found('after')).rejects.toMatchObject(NOT_OWNER);
     await pair.store();
-    expect(await pair.found()).toHaveLength(2);
+    expect(await pair.found()).toHaveLength(2_002);
   });
 
   test('is left to the owner when its changes take too much memory', async () => {
@@ -274,12 +276,14 @@ describe('a followed index', () => {
     expect(await pair.found()).toEqual(['d1', 'd2']);
     const { database } = pair.reader;
     const origin = await database.origin();
-    const lost = { ...origin, epoch: origin.epoch + 1, lineage: [{ epoch: origin.epoch + 1, formerEnd: 1 }] };
-    const found = vi.spyOn(database, 'origin').mockResolvedValue({ ...lost, isLineageComplete: true });
+    const epoch = origin.epoch + 1;
+    const lostAfter = (formerEnd: number) => ({ ...origin, epoch, lineage: [{ epoch, firstSeq: 10_001, formerEnd }] });
+    vi.spyOn(database, 'epoch', 'get').mockReturnValue(epoch);
+    const found = vi.spyOn(database, 'origin').mockResolvedValue(lostAfter(1));
     // What it has mapped is lost; what the owner has stored is not.
     await expect(pair.found()).rejects.toMatchObject(NOT_OWNER);
     expect(await pair.found()).toEqual(['d1', 'd2']);
-    found.mockResolvedValue({ ...lost, lineage: [{ epoch: origin.epoch + 1, formerEnd: 0 }], isLineageComplete: true });
+    found.mockResolvedValue(lostAfter(0));
     pair.reader.views.forget('db');
     await expect(pair.found()).rejects.toMatchObject(NOT_OWNER);
     await expect(pair.found()).rejects.toMatchObject(NOT_OWNER);
@@ -313,15 +317,19 @@ describe('a followed index', () => {
     await expect(views.build(database, DESIGN.id)).rejects.toMatchObject(NOT_OWNER);
   });
 
-  test('is polled once by each query, and held only while it is used', async () => {
+  test('is polled once by queries that come soon after each other, and held only while it is used', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     pair = await Pair.open();
     await pair.fixture.write(bodies(1));
     await pair.store();
     await pair.found();
     const before = pair.polls.count;
+    await vi.advanceTimersByTimeAsync(50);
+    await pair.found();
     await pair.found();
     expect(pair.polls.count).toBe(before + 1);
+    await pair.found('never');
+    expect(pair.polls.count).toBe(before + 2);
     const { followers } = pair.file;
     expect(followers.whenPassed()).toBeDefined();
     const group = await pair.reader.group(DESIGN);
