@@ -89,8 +89,13 @@ export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url'
   const isOfDesign = second === '_design' && third !== undefined;
   const resource = isOfDesign ? fourth : second;
   if (resource === undefined || !isWord(resource)) return true;
-  if (LIVE_QUERIES.includes(resource) && new URLSearchParams(search).has('feed')) return false;
+  if (LIVE_QUERIES.includes(resource) && hasFeed(search)) return false;
   return (isOfDesign ? design : database).includes(resource);
+}
+
+/** Whether the query string has that parameter, percent-encoded or not. */
+function hasFeed(search: string): boolean {
+  return /feed|%/.test(search) && new URLSearchParams(search).has('feed');
 }
 
 /** Whether a segment begins with an underscore, percent-encoded or not. */

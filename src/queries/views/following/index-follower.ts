@@ -17,6 +17,8 @@ import { HeldStates } from './held-states.ts';
 const FRESH_MS = 50;
 /** A head that no one has asked for during this time is no longer held: the owner may drop its pages. */
 const IDLE_MS = 2_000;
+/** How often an index that no one asks for is looked at: if it was removed, its space on the medium is free when no one has it open. */
+const REMOVAL_MS = 30_000;
 
 export interface IndexFollowerOptions {
   readonly definition: GroupDefinition;
@@ -56,7 +58,7 @@ export class IndexFollower {
   #version = 0;
   #isHeld = false;
   #refreshedAt = 0;
-  #stopIdleTimer: (() => void) | undefined;
+  #stopTimer = (): void => undefined;
   #isClosed = false;
 
   constructor(file: FollowedFile, orders: readonly TreeOrder[], options: IndexFollowerOptions) {
@@ -171,16 +173,30 @@ export class IndexFollower {
     this.#point = polled.point;
     this.#isHeld = true;
     this.#held.add(this.mustHave().state.version, polled);
-    this.#stopIdleTimer ??= startBackgroundTimer(IDLE_MS, () => this.#releaseIfIdle());
+    this.#stopTimer();
+    this.#stopTimer = startBackgroundTimer(IDLE_MS, () => this.#releaseIfIdle());
   }
 
   #releaseIfIdle(): void {
-    this.#stopIdleTimer = undefined;
     if (this.#isClosed) return;
     this.#held.releaseOld();
     const isIdle = !this.isRefreshing && this.#options.clock.monotonic() - this.#refreshedAt >= IDLE_MS;
-    if (isIdle && this.#held.releaseIfUnread()) this.#isHeld = false;
-    else this.#stopIdleTimer = startBackgroundTimer(IDLE_MS, () => this.#releaseIfIdle());
+    if (isIdle && this.#held.releaseIfUnread()) {
+      this.#isHeld = false;
+      this.#stopTimer = startBackgroundTimer(REMOVAL_MS, () => void this.#closeIfRemoved());
+    } else this.#stopTimer = startBackgroundTimer(IDLE_MS, () => this.#releaseIfIdle());
+  }
+
+  async #closeIfRemoved(): Promise<void> {
+    try {
+      const polled = await this.#poll();
+      polled?.release();
+    } catch {
+      // It is opened again if a query needs it.
+      await this.close();
+    }
+    if (this.#isClosed || this.#isHeld) return;
+    this.#stopTimer = startBackgroundTimer(REMOVAL_MS, () => void this.#closeIfRemoved());
   }
 
   /** Notes that the present state belongs to that history of the database. */
@@ -219,8 +235,9 @@ export class IndexFollower {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#stopIdleTimer?.();
+    this.#stopTimer();
     await this.#lastStep;
+    this.forgetHead();
     this.#held.releaseAll();
     this.#pages.close();
     await this.#file.close();

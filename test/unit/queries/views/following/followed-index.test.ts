@@ -11,6 +11,11 @@ const map = 'function (doc) { emit(doc.n, doc.pad); }';
 const DESIGN = design({ n: { map, reduce: '_count' } });
 const NOT_OWNER = { code: 'not_owner' };
 
+interface PairParts {
+  readonly group: ViewGroup;
+  readonly store: PageStore;
+}
+
 /** An owner of views that stores only when it is told to, and a reader of them. */
 class Pair {
   readonly fixture: ViewFixture;
@@ -19,7 +24,11 @@ class Pair {
   /** How often the reader has asked whether there is a new head. */
   readonly polls: { count: number };
 
-  private constructor(fixture: ViewFixture, reader: FollowedViews, group: ViewGroup, polls: { count: number }) {
+  readonly #store: PageStore;
+
+  private constructor(fixture: ViewFixture, reader: FollowedViews, parts: Pick<Pair, 'polls'> & PairParts) {
+    const { group, polls, store } = parts;
+    this.#store = store;
     this.fixture = fixture;
     this.reader = reader;
     this.#group = group;
@@ -29,9 +38,15 @@ class Pair {
   static async open(settings = {}): Promise<Pair> {
     const fixture = await ViewFixture.open({ parts: { settings: { idleMs: 1_000_000 } } });
     const polls = { count: 0 };
-    const store = readOnly(createMemoryPageStore({ medium: fixture.medium }), polls);
-    const reader = await FollowedViews.open(fixture.database, store, { settings });
-    return new Pair(fixture, reader, await fixture.views.open(fixture.database, DESIGN), polls);
+    const store = createMemoryPageStore({ medium: fixture.medium });
+    const reader = await FollowedViews.open(fixture.database, readOnly(store, polls), { settings });
+    const group = await fixture.views.open(fixture.database, DESIGN);
+    return new Pair(fixture, reader, { group, polls, store });
+  }
+
+  /** Of the reader. */
+  get openFiles(): number | undefined {
+    return this.#store.openFiles;
   }
 
   /** The owner updates its index, and stores it. */
@@ -301,6 +316,21 @@ describe('a followed index', () => {
     expect(await idsOf(group, 'before')).toEqual(['d1', 'd2']);
     expect(pair.reader.database.updateSeq).toBe(2);
     group.release();
+  });
+
+  test('that was removed is closed although no one asks for it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    pair = await Pair.open();
+    await pair.fixture.write(bodies(1));
+    await pair.store();
+    await pair.found();
+    const { openFiles } = pair;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(pair.openFiles).toBe(openFiles);
+    await pair.fixture.views.cleanup(pair.fixture.database);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(pair.openFiles).toBe((openFiles ?? 0) - 1);
+    await expect(pair.found()).rejects.toMatchObject(NOT_OWNER);
   });
 
   test('leaves feeds, temporary views, sizes, compactions, clean-ups and builds to the owner', async () => {
