@@ -6,15 +6,13 @@ import type { DocId, RevId, RevisionNode, RevisionPath, StoredAttachment } from 
  * What the layers above see of one open database. One writer applies changes, in the order in which they were
  * submitted; all others read snapshots. All methods fail with `storage_closed` after `close`.
  */
-export interface Database {
+export interface Database extends Pick<DatabaseOrigin, 'epoch'> {
   readonly name: string;
   readonly uuid: string;
   /** Microseconds since the epoch, as text. Changes only when data may have been lost. */
   readonly instanceStartTime: string;
   /** Highest sequence number of a visible change. */
   readonly updateSeq: number;
-  /** The opening of the file by its present owner: each raises it. */
-  readonly epoch: number;
   info(): Promise<DatabaseInfo>;
   /** The file of the database, and its history: an index compares them to know whether it still belongs to this database. */
   origin(): Promise<DatabaseOrigin>;
