@@ -1,3 +1,4 @@
+import { isDatabaseError } from '../../../base/errors/database-error.ts';
 import { type MaybePromise, orElse } from '../../../base/shared/maybe-promise.ts';
 import type { Database } from '../../../database/store/contract.ts';
 import type { FollowedFile } from '../../../storage/page-store.ts';
@@ -109,8 +110,8 @@ export class FollowedIndex implements CachedIndex {
     return orElse(
       () => this.#read(source, mode),
       (failure) => {
-        // The owner will answer.
-        this.#shownSeq = Math.max(this.#shownSeq, source.database.updateSeq);
+        const isLeftToOwner = isDatabaseError(failure, 'not_owner');
+        if (isLeftToOwner) this.#shownSeq = Math.max(this.#shownSeq, source.database.updateSeq);
         throw failure;
       },
     );
