@@ -4,7 +4,6 @@
  */
 
 import { Access } from '../accounts/access/access.ts';
-import { authenticationDatabase } from '../accounts/settings.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../base/shared/byte-budget.ts';
 import { CacheBudget } from '../base/shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../base/shared/clock.ts';
@@ -21,7 +20,6 @@ import { Uuids } from '../base/system/uuids.ts';
 import { DatabaseFeeds } from '../database/changes/feeds.ts';
 import type { Md5 } from '../database/documents/md5.ts';
 import type { Registry } from '../database/registry/contract.ts';
-import { openRegistry } from '../database/registry/registry.ts';
 import { defaultSettings } from '../database/store/settings.ts';
 import { createHandle } from '../http/http-service.ts';
 import type { Beginnings, Gateway, Services } from '../http/request/context.ts';
@@ -35,12 +33,12 @@ import type { LoadDeferredCode } from './deferred/contract.ts';
 import { buildSoon, deferParts, hashAdmins, type Parts } from './deferred/parts.ts';
 import { Replications } from './deferred/replications.ts';
 import { createWriteGuards } from './deferred/write-guards.ts';
-import type { readerCode } from './reader.ts';
+import { createHandleOf, openDatabases, type SharingOptions } from './sharing.ts';
 
 /** Of the setting `httpd/max_bytes_in_flight`. */
 export const DEFAULT_BYTES_IN_FLIGHT = 268_435_456;
 
-export interface CoreOptions {
+export interface CoreOptions extends SharingOptions {
   readonly storage: PageStore;
   readonly clock: Clock;
   readonly random: RandomBytes;
@@ -86,24 +84,8 @@ export interface CoreOptions {
   readonly counters?: Counters | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
-  /**
-   * If given, another process owns the storage, which must support `follow`: this service only reads the databases beside it, and sends it all
-   * requests that it can't answer itself (docs/internals.md#several-processes).
-   */
-  readonly reader?: ReaderOptions | undefined;
   /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
   readonly gzip?: Gzip | undefined;
-}
-
-export interface ReaderOptions {
-  /** Sends a request to the owner. */
-  readonly forward: Handle;
-  /** The owner's settings. */
-  readonly config: ConfigStore;
-  /** Whether `config` is what the owner has now, as its texts with the list of databases say (`Registry.notes`). Default: always. */
-  readonly hasPresentSettings?: ((notes: ReadonlyMap<string, string>) => boolean) | undefined;
-  /** The code of readers (`core/reader.ts`): other hosts don't load it. */
-  readonly code: typeof readerCode;
 }
 
 /** Returns members of the response of `_up`. */
@@ -124,6 +106,8 @@ export interface Core {
   readonly replications: Pick<Replications, 'activity' | 'resume'>;
   /** The number of changes feeds that wait. */
   readonly waitingFeeds: number;
+  /** Gives up the databases that `MemberOptions.placement` says are not its own any more. Resolves when others may open them. Never fails. */
+  rearrange(): Promise<void>;
   /** From now on new requests get a 503 `shutting_down`; those under way continue. */
   beginShutdown(): void;
   /** Refuses new requests, writes what is not stored yet, and closes the storage. Call it once. */
@@ -137,7 +121,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // What all parts use.
   const given = options.config;
   const own = given instanceof SettingsStore ? given : createConfig(given, options.log);
-  const config: ConfigStore = options.reader?.config ?? own;
+  const { reader, member } = options;
+  const config: ConfigStore = reader?.config ?? member?.follows?.config ?? own;
   const { log, logTail } = logOf(options, config);
   const common = {
     store: storage,
@@ -153,7 +138,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // The parts that are loaded later, and the databases: each needs the other.
   const parts = deferParts({
     ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
-    ...{ registry: () => registry, access: () => access, followIndexes: options.reader?.code.followViewIndexes },
+    ...{ registry: () => registry, access: () => access },
+    ...{ openIndexes: (reader ?? member)?.code.openIndexes, buildsIndexes: reader === undefined },
   });
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
@@ -162,11 +148,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     onDesigns: (database) => designs.notify(database),
     expectFunctions: () => options.deferred.expectFunctions?.(config),
   });
-  const { reader } = options;
-  const registry: Registry =
-    reader === undefined
-      ? await openRegistry({ ...common, createGuard, counters, md5: options.md5 })
-      : await follow(reader, { ...common, counters }, () => access);
+  const ofDatabases = { ...common, createGuard, counters, md5: options.md5 };
+  const registry: Registry = await openDatabases(options, ofDatabases, () => access);
   const access = new Access(config, registry);
   const feeds = new DatabaseFeeds(registry);
   if (config === own && own !== given)
@@ -179,12 +162,12 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     standings: standingsOf(access, parts),
   });
 
-  const autoPurge = new AutoPurges(parts.code, { registry, config, clock, log });
+  const autoPurge = new AutoPurges(parts.code, { registry, config, clock, log, placement: member?.placement });
 
   // Requests.
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
-    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health },
+    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, sharing: member },
     isLeftToOwner: reader?.code.isLeftToOwner,
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
@@ -200,30 +183,19 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     () => running.isClosing,
     options.gateway,
   );
-  const handle: Handle = reader?.code.answerAsReader(services, answer, reader) ?? answer;
+  const handle: Handle = createHandleOf(options, services, answer);
   const running: RunningCore = new RunningCore({
     ...{ handle, config, replications, autoPurge, feeds, registry, parts, storage },
   });
 
-  // Work in the background, which is the owner's.
+  // Work in the background, which is that of owners.
   if (reader !== undefined) return running;
   designs.listen((database) => buildSoon(parts, database, common));
+  autoPurge.begin();
+  if (member?.follows !== undefined) return running;
   hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();
-  autoPurge.begin();
   return running;
-}
-
-type Followed = Omit<Parameters<typeof readerCode.followRegistry>[0], 'alwaysFresh' | 'onSecurity' | 'onNotes'>;
-
-/** Opens the databases of another process. Accounts and sessions are what rights depend on. */
-function follow({ code }: ReaderOptions, options: Followed, access: () => Access): Promise<Registry> {
-  return code.followRegistry({
-    ...options,
-    alwaysFresh: () => [authenticationDatabase(options.config)],
-    onSecurity: (name) => access().securityChanged(name),
-    onNotes: () => access().sessionsChanged(),
-  });
 }
 
 interface CoreServices {
@@ -255,6 +227,13 @@ class RunningCore implements Core {
 
   get waitingFeeds(): number {
     return this.#services.feeds.waiting;
+  }
+
+  async rearrange(): Promise<void> {
+    const { registry, parts } = this.#services;
+    await registry.rearrange?.(async (name) => {
+      await parts.views.made?.close(name);
+    });
   }
 
   networkIsBack(): void {

@@ -85,23 +85,40 @@ async function openSite(browser: Browser): Promise<Site> {
   };
 }
 
-/** Waits for a page that runs a suite by itself. Fails when no case ends for `silenceMs`. */
-export async function collectOutcome(tab: Tab, browser: Browser, silenceMs = 120_000): Promise<SuiteOutcome> {
-  let lastMark = '';
+/**
+ * Waits for a page that runs a suite by itself, however long that takes. Fails when no case ends for `silenceMs`, and when the browser does not answer
+ * for that long.
+ */
+export async function collectOutcome(tab: Tab, browser: Browser, silenceMs = 180_000): Promise<SuiteOutcome> {
+  let lastMark = 'nothing yet';
   let markedAt = Date.now();
+  const ask = (expression: string) => answeredWithin(silenceMs, tab.evaluate(expression), lastMark);
   for (;;) {
-    const mark = String(await tab.evaluate(progress));
-    if (mark === 'done') return JSON.parse(String(await tab.evaluate('JSON.stringify(suiteOutcome)')));
+    const mark = String(await ask(progress));
+    if (mark === 'done') return JSON.parse(String(await ask('JSON.stringify(suiteOutcome)')));
     if (mark !== lastMark) {
       lastMark = mark;
       markedAt = Date.now();
     } else if (Date.now() - markedAt > silenceMs) {
-      const errors = await tab.evaluate('pageErrors.join("\\n")');
+      const errors = await ask('pageErrors.join("\\n")');
       throw new Error(
         `the page is stuck in "${mark}" for ${silenceMs} ms\n${errors}\n${browser.messages.slice(-20).join('\n')}`,
       );
     }
     await pause(200);
+  }
+}
+
+async function answeredWithin<T>(milliseconds: number, answer: Promise<T>, mark: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const fail = () => reject(new Error(`the browser does not answer for ${milliseconds} ms, in or after "${mark}"`));
+    timer = setTimeout(fail, milliseconds);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

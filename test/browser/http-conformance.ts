@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { messageOf } from '../../src/base/errors/database-error.ts';
 import { type SuiteScope, suitesOf } from '../conformance/http/all.ts';
 import { isLongRun } from '../support/long-runs.ts';
 import { type BrowserSession, collectOutcome, openBrowserSession } from './browser-session.ts';
@@ -15,6 +16,9 @@ export interface ConformanceWay {
   readonly scopes?: Readonly<Partial<Record<Engine, SuiteScope>>>;
 }
 
+/** Far longer than a page needs on a busy machine: `collectOutcome` notices one that is stuck. */
+const MAX_SUITE_MS = 45 * 60_000;
+
 /** Runs only the cases with this in their names (`suite: case`). The page runs them by itself, so that `-t` only chooses what is shown. */
 const only = process.env['SETTEE_CASES'] ?? '';
 
@@ -25,11 +29,23 @@ export function describeHttpSuite({ way, page, parameters, scopes = {} }: Confor
     let session: BrowserSession;
     let outcome: SuiteOutcome;
 
-    beforeAll(async () => {
+    const run = async () => {
       session = await openBrowserSession(engine);
       const tab = await (await session.openSite()).open(page, { ...parameters, scope, only });
       outcome = await collectOutcome(tab, session.browser);
-    }, 600_000);
+    };
+    beforeAll(async () => {
+      const begunAt = Date.now();
+      try {
+        await run();
+      } catch (error) {
+        // As for the other tests in browsers: see `retry` in vitest.config.ts.
+        console.info(`✓ at the second attempt: HTTP suite in ${engine}: ${way}: ${messageOf(error)}`);
+        await session?.close().catch(() => undefined);
+        await run();
+      }
+      console.info(`${engine}, ${way}: the page took ${Math.round((Date.now() - begunAt) / 1000)} s`);
+    }, MAX_SUITE_MS);
     afterAll(async () => {
       await session?.close();
       if (outcome === undefined) return;

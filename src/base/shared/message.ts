@@ -47,6 +47,8 @@ export interface PlainRequest {
   readonly returnsHeld?: boolean;
   /** Whose rights the request has, if it is made inside the service. Hosts never set it: a request's headers say who sent it. */
   readonly user?: RequestUser | undefined;
+  /** How many servers have passed the request on to another one. Default: 0. Hosts never take it from a header. */
+  readonly hops?: number | undefined;
   /** Returns the current state of that user, for long responses; undefined if the user has no rights any more. Without it the user stays the same. */
   readonly recheckUser?: (() => MaybePromise<RequestUser | undefined>) | undefined;
 }

@@ -4,7 +4,7 @@ import { type Clock, startBackgroundTimer } from '../../base/shared/clock.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
 import type { AutoPurge, PurgePlan } from '../../database/purging/contract.ts';
-import type { Registry } from '../../database/registry/contract.ts';
+import type { Placement, Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import type { DeferredCode, PurgeCode } from './contract.ts';
 import type { Deferred } from './deferred.ts';
@@ -23,6 +23,8 @@ export interface AutoPurgesOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
+  /** Which databases are this process's own, if it shares them. Default: all. */
+  readonly placement?: Pick<Placement, 'owns'> | undefined;
 }
 
 export class AutoPurges implements AutoPurge {
@@ -79,8 +81,8 @@ export class AutoPurges implements AutoPurge {
   }
 
   async #purge(name: string): Promise<void> {
-    if (this.#isEnded) return;
-    const { registry, config, clock, log } = this.#options;
+    const { registry, config, clock, log, placement } = this.#options;
+    if (this.#isEnded || placement?.owns(name) === false) return;
     const { purge } = await this.#load();
     try {
       const options = { config, clock, log, isEnded: () => this.#isEnded };

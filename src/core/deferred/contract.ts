@@ -30,7 +30,8 @@ import type { OpenValidators } from '../../queries/design/write-validation.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import type { Databases } from '../../queries/views/background-builds.ts';
 import type { ViewIndexes } from '../../queries/views/contract.ts';
-import type { followViewIndexes } from '../../queries/views/following/followed-view-indexes.ts';
+import type { FollowedViewIndexesOptions } from '../../queries/views/following/followed-view-indexes.ts';
+import type { ViewIndexesOptions } from '../../queries/views/view-indexes.ts';
 import type { ReplicationActivity, ReplicatorHost } from '../../replication/contract.ts';
 import type { ReplicationDocumentGuard } from '../../replication/documents/document-guard.ts';
 import type { DocumentSecretsOptions } from '../../replication/documents/document-secrets.ts';
@@ -135,15 +136,17 @@ export interface ViewOptions extends QueryServerOptions {
   readonly sandbox: Sandbox | undefined;
   /** See `CoreOptions`. */
   readonly engine: string | undefined;
-  /** Makes the indexes of a service that only reads what another one owns. By default it owns them. */
-  readonly followIndexes?: typeof followViewIndexes | undefined;
+  /** Makes the indexes of a service that does not own all databases. By default it does. */
+  readonly openIndexes?: ((options: ViewIndexesOptions & FollowedViewIndexesOptions) => ViewIndexes) | undefined;
+  /** Whether indexes are built in the background. Default: true. */
+  readonly buildsIndexes?: boolean | undefined;
 }
 
 export interface ViewService extends ViewPart {
   /** Builds the indexes of that database in the background, a moment later. */
   buildSoon(database: string): void;
-  /** Begins nothing more in the background, and closes the indexes. Call it before the databases are closed. */
-  close(): Promise<void>;
+  /** Begins nothing more in the background, and closes the indexes. Call it before the databases are closed. `database`: only the indexes of that one. */
+  close(database?: string): Promise<void>;
 }
 
 /**

@@ -83,11 +83,11 @@ function createQueryServer({ config, log }: QueryServerOptions, sandbox: Sandbox
   };
 }
 
-function createViews({ databases, engine, followIndexes, ...options }: ViewOptions): ViewService {
+function createViews({ databases, engine, openIndexes, buildsIndexes = true, ...options }: ViewOptions): ViewService {
   const mappers = { query: createQueryMappers() };
-  const all = { ...options, mappers, ...(engine === undefined ? {} : { engine }) };
-  if (followIndexes !== undefined) return followedViews(followIndexes({ ...all, databases }), databases);
-  const service = createViewIndexes(all);
+  const all = { ...options, mappers, databases, ...(engine === undefined ? {} : { engine }) };
+  const service = openIndexes?.(all) ?? createViewIndexes(all);
+  if (!buildsIndexes) return withoutBuilds(service, databases);
   const background = new BackgroundBuilds({
     databases,
     log: options.log,
@@ -98,15 +98,15 @@ function createViews({ databases, engine, followIndexes, ...options }: ViewOptio
     service,
     handlers: viewHandlers,
     buildSoon: (database) => background.schedule(database),
-    close: async () => {
-      await background.close();
-      await service.close();
+    close: async (database) => {
+      if (database === undefined) await background.close();
+      await service.close(database);
     },
   };
 }
 
 /** The owner builds what is needed. */
-function followedViews(service: ViewIndexes, databases: Databases): ViewService {
+function withoutBuilds(service: ViewIndexes, databases: Databases): ViewService {
   const endEvents = databases.onEvent(({ type, name }) => {
     if (type === 'deleted') service.forget(name);
   });
@@ -114,9 +114,9 @@ function followedViews(service: ViewIndexes, databases: Databases): ViewService 
     service,
     handlers: viewHandlers,
     buildSoon: () => undefined,
-    close: () => {
-      endEvents();
-      return service.close();
+    close: (database) => {
+      if (database === undefined) endEvents();
+      return service.close(database);
     },
   };
 }

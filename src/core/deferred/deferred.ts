@@ -18,6 +18,11 @@ export class Deferred<T extends object> {
   /** Synchronous if everything needed is available. Fails with `shutting_down` once this is closed. Can be passed on as a function. */
   readonly get = (): MaybePromise<T> => this.#value ?? this.#making ?? this.#begin();
 
+  /** The value, if it was made. */
+  get made(): T | undefined {
+    return this.#value;
+  }
+
   /** Calls `goOn` with the value: synchronously if everything needed is available. Fails as `get`. */
   use<R>(goOn: (value: T) => MaybePromise<R>): MaybePromise<R> {
     return whenReady(this.get(), goOn);

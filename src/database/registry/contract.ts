@@ -63,7 +63,22 @@ export interface Registry {
   refresh?(): MaybePromise<void>;
   /** Has changes of the database noticed, within `FOLLOWED_EACH_MS`, even if no request reads it. Returns the function that ends it. Only with `refresh`. */
   watch?(name: string): () => void;
+  /**
+   * Gives up the databases that this process does not own any more, after requests that use them have ended, or a few seconds. `beforeClose` ends
+   * what depends on a database. Never fails. Only if several processes own databases.
+   */
+  rearrange?(beforeClose: (name: string) => Promise<void>): Promise<void>;
+  /** Tells listeners that another process has changed documents of that database. Only if several processes own databases. */
+  noteUpdate?(name: string): void;
   close(): Promise<void>;
+}
+
+/** Which databases this process owns, if several processes share them. It may change at any time. */
+export interface Placement {
+  /** Whether this process answers for the database as its owner now. */
+  owns(name: string): boolean;
+  /** Resolves when no other process does any more, so that this one may open it. Fails with `not_owner` if this one does not own it then. */
+  whenFree(name: string): Promise<void>;
 }
 
 /** How often databases are looked at that another process owns, while someone waits for their changes. */
@@ -97,6 +112,8 @@ export interface RegistryOptions {
   readonly counters?: DatabaseCounters;
   /** The host's own, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
+  /** Resolves when a database may be opened. Default: at once. */
+  readonly whenFree?: ((name: string) => Promise<void>) | undefined;
   /** If given, damaged journals are cut off instead of refused. */
   readonly onDamagedRecord?: ((file: string, number: number, behind: readonly JournalRecord[]) => void) | undefined;
 }

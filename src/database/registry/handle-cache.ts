@@ -1,5 +1,6 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { AtMost } from '../../base/shared/at-most.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { Database } from '../store/contract.ts';
 import type { Lease } from './contract.ts';
 
@@ -9,6 +10,9 @@ interface OpenDatabase extends Database {
   discard(): Promise<void>;
 }
 
+/** Ends what depends on a database. */
+export type BeforeClose = (name: string) => Promise<void>;
+
 interface LeaseOf<D extends OpenDatabase> extends Lease {
   readonly database: D;
 }
@@ -16,6 +20,8 @@ interface LeaseOf<D extends OpenDatabase> extends Lease {
 interface Handle<D extends OpenDatabase> {
   readonly database: D;
   users: number;
+  /** Called when the last user has ended. */
+  onUnused?: () => void;
 }
 
 /**
@@ -84,6 +90,7 @@ export class HandleCache<D extends OpenDatabase> {
         if (released) return;
         released = true;
         handle.users--;
+        if (handle.users === 0) handle.onUnused?.();
         if (handle.users === 0 && this.#handles.size > this.#maxOpen()) this.#retire(name, handle);
       },
     };
@@ -181,6 +188,38 @@ export class HandleCache<D extends OpenDatabase> {
   forget(name: string, database: Database): void {
     const handle = this.#handles.get(name);
     if (handle?.database === database) this.#retire(name, handle);
+  }
+
+  /**
+   * Takes a database out of use, and closes it when its users have ended, or after `patienceMs` milliseconds; what they do then fails. The next use
+   * opens it again after that. `beforeClose` ends what depends on it. Never fails.
+   */
+  async giveUp(name: string, patienceMs: number, beforeClose?: BeforeClose): Promise<void> {
+    await this.#opening.get(name)?.catch(() => undefined);
+    const handle = this.#handles.get(name);
+    this.#handles.delete(name);
+    if (handle !== undefined) this.#closing.set(name, this.#closeUnused(name, handle, patienceMs, beforeClose));
+    await this.#closing.get(name);
+  }
+
+  async #closeUnused(name: string, handle: Handle<D>, patienceMs: number, beforeClose?: BeforeClose): Promise<void> {
+    if (handle.users > 0) {
+      await new Promise<void>((resolve) => {
+        const stop = startBackgroundTimer(patienceMs, resolve);
+        handle.onUnused = () => {
+          stop();
+          resolve();
+        };
+      });
+    }
+    await beforeClose?.(name).catch(() => undefined);
+    await handle.database.close().catch(() => undefined);
+    this.#closing.delete(name);
+  }
+
+  /** The names of the databases that are open, or are being opened. */
+  names(): readonly string[] {
+    return [...new Set([...this.#handles.keys(), ...this.#opening.keys()])];
   }
 
   /** Ends a database that is being deleted, without waiting for its current readers. */

@@ -3,33 +3,31 @@ import { must } from '../../base/shared/assert.ts';
 import { randomHex } from '../../base/shared/bytes.ts';
 import { CacheBudget } from '../../base/shared/cache-budget.ts';
 import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
-import { integerSetting } from '../../base/system/config.ts';
-import type { PageFile } from '../../storage/page-store.ts';
 import { createRevisionHasher, type RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { Database, VerifyReport } from '../store/contract.ts';
-import { openDatabase } from '../store/open-database.ts';
 import { defaultSettings } from '../store/settings.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
 import type { DatabaseEvent, Lease, Registry, RegistryOptions } from './contract.ts';
 import { DatabaseList, REGISTRY_FILE } from './database-list.ts';
 import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
 import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
-import { HandleCache, shutDown } from './handle-cache.ts';
+import { type HandleCache, shutDown } from './handle-cache.ts';
 import { ListChanges } from './list-changes.ts';
-import { DEFAULT_MAX_OPEN } from './settings.ts';
+import { OwnedDatabases } from './owned-databases.ts';
 import { FileRemovals, findUnlisted, nameForUnknown } from './unlisted-files.ts';
 
 /** Opens the list of databases, or begins one, and resumes the removals that an earlier run left undone. */
-export async function openRegistry(options: RegistryOptions): Promise<Registry> {
+export async function openRegistry(options: RegistryOptions): Promise<StoredRegistry> {
   const [files, hasher] = await Promise.all([options.store.list(), createRevisionHasher(options.md5)]);
   const registry = new StoredRegistry(options, hasher);
   await registry.open(files);
   return registry;
 }
 
-class StoredRegistry implements Registry {
+export class StoredRegistry implements Registry {
+  /** The databases that are open. */
+  readonly owned: OwnedDatabases;
   readonly #options: RegistryOptions;
-  readonly #hasher: RevisionHasher;
   readonly #handles: HandleCache<StoredDatabase>;
   readonly #listeners = new Set<(event: DatabaseEvent) => void>();
   #openedList: DatabaseList | undefined;
@@ -44,12 +42,15 @@ class StoredRegistry implements Registry {
   constructor(options: RegistryOptions, hasher: RevisionHasher) {
     const cache = options.cache ?? new CacheBudget(options.settings?.cacheBytes ?? defaultSettings.cacheBytes);
     this.#options = { ...options, cache };
-    this.#hasher = hasher;
     const isLost = () => this.#list.isLost;
     this.#changes = new ListChanges({ isLost, recover: () => this.#recover(), log: options.log });
     this.#removals = new FileRemovals(options.store, options.log, (file) => this.#removed(file));
-    const maxOpen = () => integerSetting(options.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
-    this.#handles = new HandleCache(maxOpen, (name) => this.#open(name));
+    this.owned = new OwnedDatabases({
+      ...{ ...this.#options, hasher },
+      fileOf: (name) => this.fileOf(name),
+      onUpdate: (name) => this.#emit({ type: 'updated', name }),
+    });
+    this.#handles = this.owned.handles;
   }
 
   /** `files`: the store's files. */
@@ -62,7 +63,7 @@ class StoredRegistry implements Registry {
         // If the list is opened again, the browser may have cleared the site's data.
         found = undefined;
         const file = await store.open(REGISTRY_FILE, exists ? 'open' : 'create');
-        return this.#openIn(REGISTRY_FILE, file, onFailure);
+        return this.owned.openIn(REGISTRY_FILE, file, onFailure);
       },
       newUuid: () => randomHex(this.#options.random, 16),
       onLost: () => this.#changes.lost(),
@@ -153,6 +154,11 @@ class StoredRegistry implements Registry {
     return this.#list.entries.has(name);
   }
 
+  /** The file of a database; undefined if there is none of that name. */
+  fileOf(name: string): string | undefined {
+    return this.#list.entries.get(name)?.file;
+  }
+
   async create(name: string): Promise<void> {
     if (await this.createIfMissing(name)) return;
     throw new DatabaseError('file_exists', 'The database could not be created, the file already exists.');
@@ -240,32 +246,10 @@ class StoredRegistry implements Registry {
   async #beginFile(name: string, fileName: string): Promise<StoredDatabase> {
     try {
       const file = await this.#handles.withRoom(() => this.#options.store.open(fileName, 'create'));
-      return await this.#openFile(name, file);
+      return await this.owned.openFile(name, file);
     } catch (error) {
       // The list does not name it, and the next attempt makes another one.
       this.#removals.beginDatabase(fileName);
-      throw error;
-    }
-  }
-
-  async #openFile(name: string, file: PageFile): Promise<StoredDatabase> {
-    let opened: StoredDatabase | undefined;
-    const onFailure = () => {
-      if (opened !== undefined) this.#handles.forget(name, opened);
-    };
-    opened = await this.#openIn(name, file, onFailure);
-    opened.onChange(() => {
-      if (this.has(name)) this.#emit({ type: 'updated', name });
-    });
-    return opened;
-  }
-
-  async #openIn(name: string, file: PageFile, onFailure: () => void): Promise<StoredDatabase> {
-    try {
-      const { supports } = this.#options.store;
-      return await openDatabase({ ...this.#options, name, file, supports, hasher: this.#hasher, onFailure });
-    } catch (error) {
-      await file.close().catch(() => undefined);
       throw error;
     }
   }
@@ -324,12 +308,6 @@ class StoredRegistry implements Registry {
     if (this.#uncertain.has(name)) await this.#changes.settled();
     if (!this.has(name)) throw new DatabaseError('not_found', 'no_db_file');
     return this.#handles.lease(name);
-  }
-
-  async #open(name: string): Promise<StoredDatabase> {
-    const listed = this.#list.entries.get(name);
-    if (listed === undefined) throw new DatabaseError('not_found', 'no_db_file');
-    return this.#openFile(name, await this.#options.store.open(listed.file, 'open'));
   }
 
   verifyList(): Promise<VerifyReport> {

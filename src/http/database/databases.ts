@@ -8,6 +8,7 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { ownMember } from '../../base/json/objects.ts';
 import { mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { DatabaseInfo } from '../../database/store/contract.ts';
+import { askServer } from '../request/ask-server.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
@@ -138,13 +139,19 @@ function toName(key: unknown): string {
 async function infoOf(context: Context, key: string): Promise<unknown> {
   try {
     await authorizeUser(context.services.access, context.user, { right: 'member', database: key });
-    const info = await context.useDatabase(key, (open) => open.info());
-    return { key, info: shownInfo(info) };
+    return { key, info: await presentInfo(context, key) };
   } catch (error) {
     for (const word of ['not_found', 'unauthorized'] as const)
       if (isDatabaseError(error, word)) return { key, error: word };
     throw error;
   }
+}
+
+/** Sizes and compactions are what the owner knows. */
+async function presentInfo(context: Context, database: string): Promise<unknown> {
+  const owner = context.services.sharing?.ownerOf(database);
+  const told = owner && (await askServer(context, owner, `/${encodeURIComponent(database)}`));
+  return told ?? shownInfo(await context.useDatabase(database, (open) => open.info()));
 }
 
 /** Answers at once; the compaction continues, and joins one that is already running. */

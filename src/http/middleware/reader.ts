@@ -1,21 +1,14 @@
 /** The requests of a process that reads databases which another one owns: it answers what it can, and sends that one the rest. */
 import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
-import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
 import { isAnsweredByReaders } from '../request/read-only-requests.ts';
 import { RepeatableStream } from '../request/repeatable-stream.ts';
+import { cancelBody, isAnsweredElsewhere, withBody } from './elsewhere.ts';
 import { followVirtualHosts } from './gateway.ts';
-
-/** Failures after which the owner answers instead: only it can do this, or a page that was read was replaced meanwhile. */
-const OWNER_MAY_ANSWER: ReadonlySet<string> = new Set(['not_owner', 'storage_fenced', 'storage_closed']);
-
-/** Whether the response of a process that only reads is not sent: the owner answers in its place. */
-export function isLeftToOwner({ errorCode }: Pick<PlainResponse, 'errorCode'>): boolean {
-  return errorCode !== undefined && OWNER_MAY_ANSWER.has(errorCode);
-}
 
 interface ReaderHost {
   readonly forward: Handle;
@@ -42,7 +35,7 @@ export function answerAsReader(
     const repeatable = isStream(request.body) ? new RepeatableStream(request.body) : undefined;
     const asked = repeatable === undefined ? request : withBody(request, repeatable);
     return whenReady(answer(asked), (response) => {
-      if (!isLeftToOwner(response)) {
+      if (!isAnsweredElsewhere(response)) {
         repeatable?.end();
         return response;
       }
@@ -65,15 +58,4 @@ export function answerAsReader(
       },
     );
   };
-}
-
-/** A host's request may be an instance of a class, whose signal is not copied with its other members. */
-function withBody(request: PlainRequest, body: ByteStream): PlainRequest {
-  const { signal } = request;
-  return { ...request, ...(signal !== undefined && { signal }), body };
-}
-
-function cancelBody({ body, held }: PlainResponse): MaybePromise<void> {
-  held?.release();
-  return isStream(body) ? body.cancel() : undefined;
 }

@@ -19,6 +19,7 @@ import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { jsonType } from './accept.ts';
 import { Query } from './address.ts';
+import type { Sharing } from './sharing.ts';
 
 /** The sender of a request, as functions of design documents see it: `userCtx` without the database. */
 interface User {
@@ -50,6 +51,8 @@ export interface Services {
   readonly health?: (() => Readonly<Record<string, string | boolean>>) | undefined;
   /** Whether another process answers in place of this response. Default: there is none. */
   readonly isLeftToOwner?: ((answer: Pick<PlainResponse, 'errorCode'>) => boolean) | undefined;
+  /** The servers with which this one shares the databases, if there are any. */
+  readonly sharing?: Sharing | undefined;
   /** The beginning of every path, without a slash at its end; empty if the service is at the root. */
   readonly basePath: string;
 }

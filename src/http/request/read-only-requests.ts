@@ -34,6 +34,9 @@ const LIVE_QUERIES: readonly string[] = ['_find', '_view'];
 /** Databases whose names look like names of resources. The owner shows what is in `_replicator`: it knows how its replications are. */
 const SYSTEM_DATABASES: readonly string[] = ['_users', '_global_changes'];
 
+/** Below `_node/_local`. */
+const OF_EACH_SERVER: readonly string[] = ['_stats', '_system', '_prometheus'];
+
 const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
 /** Methods that read or write depending on the path. */
 const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
@@ -96,6 +99,45 @@ export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url'
 /** Whether the query string has that parameter, percent-encoded or not. */
 function hasFeed(search: string): boolean {
   return /feed|%/.test(search) && new URLSearchParams(search).has('feed');
+}
+
+/**
+ * The database whose owner does what a request asks for; undefined for what the owner of the list of databases does, such as to create and delete
+ * databases. `base`: as for `isReadOnlyRequest`.
+ */
+export function resourceOf(
+  { method, url, headers }: Pick<PlainRequest, 'method' | 'url' | 'headers'>,
+  base: string,
+): string | undefined {
+  if (!url.startsWith(base)) return undefined;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [first, second] = path.split('/').filter(Boolean);
+  // The owner of the list owns those whose names begin with an underscore, too.
+  if (first === undefined || isWord(first)) return undefined;
+  const meant = (headers['x-http-method-override'] ?? method).toUpperCase();
+  if (second === undefined && (meant === 'PUT' || meant === 'DELETE')) return undefined;
+  try {
+    return decodeURIComponent(first);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Whether each of the servers that share databases answers for itself: what it counts and does. `hops`: how many servers have sent the request on; one
+ * of them asks for its own list. `base`: as for `isReadOnlyRequest`.
+ */
+export function isOfEachServer(
+  { method, url, hops = 0 }: Pick<PlainRequest, 'method' | 'url' | 'hops'>,
+  base: string,
+): boolean {
+  if (!url.startsWith(base)) return false;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [first = '', second, third] = path.split('/').filter(Boolean);
+  const isNode = first === '_node' && second === '_local';
+  if (hops > 0 && (first === '_active_tasks' || (isNode && third === '_restart'))) return true;
+  if (!READING_METHODS.includes(method)) return false;
+  return first === '_stats' || (isNode && (third === undefined || OF_EACH_SERVER.includes(third)));
 }
 
 /** Whether a segment begins with an underscore, percent-encoded or not. */

@@ -4,6 +4,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import { VERSION } from '../../base/system/version.ts';
+import { askServer } from '../request/ask-server.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer, tagOf, withHeader } from '../response/responses.ts';
@@ -24,9 +25,13 @@ export function getUp(context: Context): Answer {
   return jsonAnswer(context, 200, JSON.stringify({ status: 'ok', ...context.services.health?.() }));
 }
 
+/** Those of all servers that share the databases, if a client asks. */
 export async function getActiveTasks(context: Context): Promise<Answer> {
-  const tasks = await runCooperatively(joinInSteps(context.services.tasks.list(), (task) => JSON.stringify(task)));
-  return jsonAnswer(context, 200, `[${tasks}]`);
+  const { tasks, sharing } = context.services;
+  const asked = (sharing?.others() ?? []).map(({ handle }) => askServer(context, handle, '/_active_tasks'));
+  const found: unknown[] = tasks.list().slice();
+  for (const told of await Promise.all(asked)) if (Array.isArray(told)) found.push(...told);
+  return jsonAnswer(context, 200, `[${await runCooperatively(joinInSteps(found, (task) => JSON.stringify(task)))}]`);
 }
 
 const LONG_AGO = 'Mon, 01 Jan 1990 00:00:00 GMT';

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { LOG_LEVELS } from '../../base/system/log.ts';
+import { type PresetName, presetNames } from '../configuration/presets.ts';
 import { DEMO_PORT } from '../server/demo.ts';
-import { type PresetName, presetNames } from '../server/presets.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import { assertServerOptions } from '../server/server.ts';
 import { UsageError } from '../terminal/usage-error.ts';
@@ -91,6 +91,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     set: { type: 'string', multiple: true },
     preset: { type: 'string' },
     workers: { type: 'string' },
+    cluster: { type: 'boolean' },
   });
   atMost(positionals, 0, 'serve');
   if (values.memory && values.data !== undefined) {
@@ -115,6 +116,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     memory: values.memory ?? false,
     storage,
     workers,
+    cluster: parseCluster(values.cluster, storage, environment),
     announce: values.announce ?? environment['SETTEE_ANNOUNCE'],
     withoutAdmin: values['without-admin'] ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
@@ -209,6 +211,14 @@ function parseWorkers(given: string | undefined, environment: Environment): numb
     if (/^\d{1,9}$/.test(text)) return wholeNumber(text, { flag, lowest: 1, highest: MAX_WORKERS }, 'serve');
     throw new UsageError(`${flag} is "${text}"; it must be auto, or a whole number from 1 to ${MAX_WORKERS}.`, 'serve');
   });
+}
+
+/** Whether servers of one storage each own some of its databases. */
+function parseCluster(given: boolean | undefined, storage: string | undefined, environment: Environment): boolean {
+  const isWanted = given ?? environment['SETTEE_CLUSTER'] === '1';
+  if (!isWanted || storage !== undefined) return isWanted;
+  const flag = given === undefined ? 'SETTEE_CLUSTER' : '--cluster';
+  throw new UsageError(`${flag} is for servers that share a storage in PostgreSQL; name it with --storage.`, 'serve');
 }
 
 function assertShareable(workers: number | undefined, isInMemory: boolean): void {

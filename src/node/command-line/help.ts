@@ -47,6 +47,8 @@ everything to disk, and exits. A second signal ends it at once, which loses no a
                               (default: SETTEE_STORAGE; docs/node.md#postgresql)
       --announce URL          where clients reach this server, for servers that stand by for the same storage
                               (default: SETTEE_ANNOUNCE, or where it listens; docs/node.md#several-servers)
+      --cluster               own some of the databases of that storage, beside the other servers that are started so
+                              (default: SETTEE_CLUSTER=1; docs/node.md#a-cluster)
       --workers NUMBER        processes that accept requests, 1 to 64, or auto for one per processor; from 2 on one more
                               process owns the databases (default: SETTEE_WORKERS or 1; docs/node.md#more-than-one-processor)
       --without-admin         serve the folder even if its server had admins and now has none: everyone who can reach

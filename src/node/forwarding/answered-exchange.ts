@@ -1,6 +1,13 @@
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
-import type { ByteStream, Handle, PlainHeaders, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type {
+  ByteStream,
+  Handle,
+  PlainHeaders,
+  PlainRequest,
+  PlainResponse,
+  RequestUser,
+} from '../../base/shared/message.ts';
 import { toBytes } from '../http/body-rules.ts';
 import type { Refusal } from '../http/refusals.ts';
 import { toLongText } from '../http/response.ts';
@@ -22,7 +29,7 @@ interface AnswerOptions {
   readonly onEnd: () => void;
 }
 
-/** A request of a reader, which is answered here. */
+/** A request of a reader, or of another server, which is answered here. */
 export class AnsweredExchange implements PlainRequest {
   readonly method: string;
   readonly url: string;
@@ -30,6 +37,8 @@ export class AnsweredExchange implements PlainRequest {
   readonly body: PlainRequest['body'];
   readonly peer: string | undefined;
   readonly scheme: 'https' | undefined;
+  readonly user: RequestUser | undefined;
+  readonly hops: number | undefined;
   readonly returnsHeld = true;
   readonly #link: Link;
   readonly #id: number;
@@ -48,6 +57,8 @@ export class AnsweredExchange implements PlainRequest {
     this.headers = head.headers;
     this.peer = head.peer;
     this.scheme = head.scheme;
+    this.user = head.user;
+    this.hops = head.hops;
     if (head.body === 'stream') {
       this.#received = new ReceivedStream(link, id, head.length, (reason) => this.#stopBody(reason));
     }
@@ -100,7 +111,7 @@ export class AnsweredExchange implements PlainRequest {
     this.#sender?.grant(bytes);
   }
 
-  /** The client, or its reader, has gone. */
+  /** The client, or the process that it is connected to, has gone. */
   abort(): void {
     if (this.#isOver) return;
     this.#isOver = true;

@@ -26,8 +26,9 @@ export interface Exchange {
   stopBody(isRefused: boolean): void;
   /** When it is called for the second time, it begins to watch whether the client goes away, which takes longer than most requests. */
   look(): void;
-  /** The connection to the owner has ended. */
-  lose(link: Link): void;
+  isOn(link: Link): boolean;
+  /** The connection to the owner has ended. `reason`: why the rest of a response does not come. */
+  lose(link: Link, reason: string): void;
 }
 
 export class OpenExchange implements Exchange {
@@ -51,18 +52,22 @@ export class OpenExchange implements Exchange {
     this.#onEnd = onEnd;
   }
 
-  /** Resolves with the response; with undefined if the owner has ended before it. Rejects with `cancelled` if the client goes away. */
+  /**
+   * Resolves with the response; with undefined if the owner has ended before it. Rejects with `cancelled` if the client goes away. `hops`: of the request as
+   * it is sent.
+   */
   run(
     request: PlainRequest,
+    hops: number | undefined,
     whole: Uint8Array | null | undefined,
     stream: ByteStream | undefined,
   ): Promise<PlainResponse | undefined> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      const { method, url, headers, peer, scheme } = request;
+      const { method, url, headers, peer, scheme, user } = request;
       const body: BodyKind = stream === undefined ? (whole ? 'bytes' : 'null') : 'stream';
-      const head = { method, url, headers, peer, scheme, body, length: stream?.length };
+      const head = { method, url, headers, peer, scheme, user, hops, body, length: stream?.length };
       this.#link.send(headFrameOf(REQUEST, this.#id, head, whole ?? undefined));
       this.#request = request;
       if (stream === undefined) return;
@@ -107,9 +112,12 @@ export class OpenExchange implements Exchange {
     this.#sender?.cancel(isRefused ? new DatabaseError('cancelled', 'The body was refused.') : undefined);
   }
 
-  lose(link: Link): void {
+  isOn(link: Link): boolean {
+    return link === this.#link;
+  }
+
+  lose(link: Link, reason: string): void {
     if (link !== this.#link) return;
-    const reason = 'The process that owns the databases ended while it sent the response.';
     this.#received?.fail({ code: 'cancelled', reason });
     this.#resolve(undefined);
     this.#finish();

@@ -8,12 +8,19 @@ import { SettingsVersion } from './settings-version.ts';
 /** What a server does for its readers besides answering requests: it counts and logs what they report, and names its settings. */
 export class ForReaders {
   readonly settings = new SettingsVersion();
+  /** The settings of another server, if they are used in place of own ones. */
+  followed: { readonly version: string } | undefined;
   readonly #addEntry: (entry: string, isOfClient: boolean) => void;
   #counters = new Counters();
   #feeds = 0;
 
   constructor(addEntry: (entry: string, isOfClient: boolean) => void) {
     this.#addEntry = addEntry;
+  }
+
+  /** The name of the present settings. */
+  get version(): string {
+    return this.followed?.version ?? this.settings.current;
   }
 
   /** Returns the counters of a core that is opened: they begin at 0. */
@@ -25,6 +32,7 @@ export class ForReaders {
 
   /** Names the settings of a core that was opened. */
   follow(settings: SettingsStore, registry: Pick<Registry, 'keepNote'>, log: Log): Promise<void> {
+    this.followed = undefined;
     return this.settings.follow(settings, registry, log);
   }
 

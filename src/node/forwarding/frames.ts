@@ -1,17 +1,17 @@
 /**
- * How requests and responses travel over a local socket between the processes of one server. A frame is the length of its payload, its kind and the
+ * How requests and responses travel between the processes of one server, over a local socket, and between servers, over TCP. A frame is the length of its payload, its kind and the
  * number of its exchange, then the payload; numbers are big-endian. Many exchanges share one connection, and each stream has a window
  * of its own, so that a slow one keeps no other waiting. Both ends are of the same build: `PROTOCOL` changes with the format.
  */
-import type { PlainHeaders } from '../../base/shared/message.ts';
+import type { PlainHeaders, RequestUser } from '../../base/shared/message.ts';
 import type { Settings } from '../../base/system/contract.ts';
 import type { Counts } from '../../base/system/counters.ts';
 
 /** The first frame names it, so that processes of different builds refuse each other. */
-export const PROTOCOL = 'settee-forward-1';
+export const PROTOCOL = 'settee-forward-2';
 
 export const HELLO = 1;
-/** From the owner: all settings, `SentSettings` as JSON. The first of them says that it takes requests. */
+/** From the owner: all settings, `SentSettings` as JSON. The first one that a reader gets says that the owner takes requests. */
 export const SETTINGS = 2;
 /** A head (`RequestHead`), then the body unless it is a stream. */
 export const REQUEST = 3;
@@ -29,6 +29,19 @@ export const CANCEL = 8;
 export const CREDIT = 9;
 /** From the reader: what it has counted and logged, a `ReaderReport` as JSON. */
 export const REPORT = 10;
+/** From a reader on a new connection: the rest of it is the link of another server, whose address follows the secret. */
+export const PASSED = 11;
+/** Between servers, in this order: a `Greeting` from the one that connected, a nonce from the other one, then the proofs of both (link-proof.ts). */
+export const GREETING = 12;
+export const NONCE = 13;
+export const PROOF = 14;
+/** From the server that connected: one byte, 1 if it wants the settings, now and after each change. */
+export const FOLLOW = 15;
+/** From the server that was connected: it closes soon. What it has received is answered; send no more. */
+export const LEAVE = 16;
+/** Between servers: a sign of life is wanted, and here it is. */
+export const PING = 17;
+export const PONG = 18;
 
 /** Bytes of a stream that its receiver takes before it has read any of them. */
 export const WINDOW_BYTES = 262_144;
@@ -38,6 +51,8 @@ export const MAX_CHUNK_BYTES = 65_536;
 export const MAX_WHOLE_BYTES = 1_048_576;
 /** Room for a whole body, and a head that is escaped as JSON. */
 export const MAX_FRAME_BYTES = 4_194_304;
+/** For frames of an end that is not known yet. */
+export const MAX_GREETING_BYTES = 4_096;
 
 /** Length, kind and number. */
 export const FRAME_HEADER_BYTES = 9;
@@ -48,6 +63,8 @@ const MAX_COPIED_BYTES = 8_192;
 export interface SentSettings {
   readonly version: string;
   readonly settings: Settings;
+  /** Whether the owner takes links of other servers, which readers pass on to it. */
+  readonly takesLinks?: boolean | undefined;
 }
 
 /** What the owner counts and logs together with its own. */
@@ -69,6 +86,8 @@ export interface RequestHead {
   readonly headers: PlainHeaders;
   readonly peer?: string | undefined;
   readonly scheme?: 'https' | undefined;
+  readonly user?: RequestUser | undefined;
+  readonly hops?: number | undefined;
   readonly body: BodyKind;
   /** Of a stream, if it is known. */
   readonly length?: number | undefined;
@@ -154,6 +173,8 @@ export function parseRequestHead(text: string): RequestHead {
       ...{ method, url, headers, body: bodyKindOf(head['body']), length: lengthOf(head['length']) },
       peer: typeof peer === 'string' ? peer : undefined,
       scheme: scheme === 'https' ? scheme : undefined,
+      user: userOf(head['user']),
+      hops: hopsOf(head['hops']),
     };
   }
   throw new Error('the frame is no request');
@@ -204,6 +225,27 @@ function isHeaders(value: unknown): value is PlainHeaders {
   if (typeof value !== 'object' || value === null) return false;
   for (const name in value) if (typeof Reflect.get(value, name) !== 'string') return false;
   return true;
+}
+
+/** Fails for anything else than a user or none: it must not become a request with other rights. */
+function userOf(value: unknown): RequestUser | undefined {
+  if (value === undefined) return undefined;
+  const { name, roles }: { readonly name?: unknown; readonly roles?: unknown } = Object(value);
+  const isNamed = name === null || typeof name === 'string';
+  if (!isNamed || !Array.isArray(roles)) throw new Error('the frame has no valid user');
+  return {
+    name,
+    roles: roles.map((role) => {
+      if (typeof role === 'string') return role;
+      throw new Error('the frame has no valid user');
+    }),
+  };
+}
+
+function hopsOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new Error('the frame has no valid number of hops');
 }
 
 function bodyKindOf(value: unknown): BodyKind {

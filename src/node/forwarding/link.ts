@@ -7,6 +7,8 @@ import { FRAME_HEADER_BYTES, MAX_FRAME_BYTES } from './frames.ts';
 const MAX_WAITING_BYTES = 65_536;
 /** Fewer bytes are copied together for one write. */
 const MAX_JOINED_BYTES = 131_072;
+/** How long the other end may take to close its side, in milliseconds. It may have gone without a word. */
+const MAX_END_MS = 5_000;
 
 export interface LinkEvents {
   /** `payload` is only valid during the call, unless its memory may be kept as long as what arrived with it. */
@@ -15,7 +17,7 @@ export interface LinkEvents {
   onClose(why: string | undefined): void;
 }
 
-/** One connection between two processes of a server, which carries frames. What is sent in one turn of the event loop goes out in one write. */
+/** One connection between two processes, which carries frames. What is sent in one turn of the event loop goes out in one write. */
 export class Link {
   readonly #socket: Socket;
   readonly #events: LinkEvents;
@@ -28,11 +30,18 @@ export class Link {
   #partBytes = 0;
   #neededBytes = FRAME_HEADER_BYTES;
   #fault: string | undefined;
+  #maxFrameBytes: number;
+  #receivedBytes = 0;
+  #isEnding = false;
 
-  constructor(socket: Socket, events: LinkEvents) {
+  /** Longer frames than `maxFrameBytes` end the connection. */
+  constructor(socket: Socket, events: LinkEvents, maxFrameBytes = MAX_FRAME_BYTES) {
     this.#socket = socket;
     this.#events = events;
+    this.#maxFrameBytes = maxFrameBytes;
     socket.on('data', (data: Buffer) => this.#take(data));
+    // Node does so by itself only if the socket was not made for HTTP.
+    socket.once('end', () => this.end());
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => {
       this.#fault ??= error.message;
@@ -52,13 +61,23 @@ export class Link {
     return this.#socket.writableNeedDrain;
   }
 
+  /** What has come in all, parts of frames included. */
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  /** From now on, the other end is known. */
+  takeLongFrames(): void {
+    this.#maxFrameBytes = MAX_FRAME_BYTES;
+  }
+
   /** Resolves when more can be sent, or the connection has ended. */
   drained(): Promise<void> {
     return new Promise((resolve) => this.#onDrain.add(resolve));
   }
 
   send(frame: readonly Buffer[]): void {
-    if (this.#socket.destroyed) return;
+    if (this.#socket.destroyed || this.#isEnding) return;
     for (const part of frame) {
       this.#waiting.push(part);
       this.#waitingBytes += part.length;
@@ -75,8 +94,12 @@ export class Link {
 
   /** Sends what waits, and closes the connection. */
   end(): void {
+    if (this.#isEnding || this.#socket.destroyed) return;
+    this.#isEnding = true;
     this.#flush();
     this.#socket.end();
+    const deadline = setTimeout(() => this.#socket.destroy(), MAX_END_MS).unref();
+    this.#socket.once('close', () => clearTimeout(deadline));
   }
 
   destroy(why?: string): void {
@@ -106,6 +129,7 @@ export class Link {
   }
 
   #take(data: Buffer): void {
+    this.#receivedBytes += data.length;
     this.#parts.push(data);
     this.#partBytes += data.length;
     if (this.#partBytes < this.#neededBytes) return;
@@ -120,7 +144,7 @@ export class Link {
     let at = 0;
     while (data.length - at >= FRAME_HEADER_BYTES && this.isOpen) {
       const length = data.readUInt32BE(at);
-      if (length > MAX_FRAME_BYTES) {
+      if (length > this.#maxFrameBytes) {
         this.destroy(`a frame of ${length} bytes came`);
         return data.length;
       }

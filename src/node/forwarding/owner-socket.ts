@@ -1,48 +1,22 @@
 import { once } from 'node:events';
 import { rm } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { areEqualSecrets } from '../../base/shared/constant-time.ts';
-import type { Handle } from '../../base/shared/message.ts';
-import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import { Entrance } from '../http/fair-work.ts';
-import type { Refusal } from '../http/refusals.ts';
-import { AnsweredExchange } from './answered-exchange.ts';
-import {
-  CANCEL,
-  CHUNK,
-  CREDIT,
-  END,
-  FAIL,
-  frameOf,
-  HELLO,
-  PROTOCOL,
-  parseRequestHead,
-  REPORT,
-  REQUEST,
-  type ReaderReport,
-  SETTINGS,
-  type SentSettings,
-  splitHead,
-} from './frames.ts';
+import { AcceptedLinks, type LinkHandler, type LinkOptions } from './accepted-links.ts';
+import { AnsweredLink, type AnsweringOptions } from './answered-link.ts';
+import { HELLO, MAX_GREETING_BYTES, PASSED, PROTOCOL, REPORT, type ReaderReport } from './frames.ts';
 import { Link } from './link.ts';
 
-export interface OwnerSocketOptions {
+export interface OwnerSocketOptions extends AnsweringOptions {
   /** In a folder that only this user may enter. On Windows the name of a pipe. */
   readonly path: string;
   /** What readers must know. */
   readonly secret: string;
-  readonly handle: Handle;
-  /** The present settings. */
-  readonly config: () => ConfigStore;
-  /** Their name, which readers compare with the one in the storage. */
-  readonly settingsVersion: () => string;
-  /** Why requests from that address are refused; undefined if they are not. */
-  readonly refusal: (peer: string | undefined) => Refusal | undefined;
-  /** Called for requests that `handle` could not answer, and for streams that broke off. */
-  readonly onFailure: (request: string, error: unknown) => void;
-  readonly log: Log;
   /** Called with what a reader has counted and logged; `feeds` is the number of changes feeds that wait at all readers. */
   readonly onReport: (report: Omit<ReaderReport, 'feeds'>, feeds: number) => void;
+  /** For links of other servers, which readers pass on. Default: none is accepted. */
+  readonly links?: LinkOptions | undefined;
 }
 
 export interface OwnerSocket {
@@ -54,31 +28,32 @@ export interface OwnerSocket {
 export async function openOwnerSocket(options: OwnerSocketOptions): Promise<OwnerSocket> {
   const { path } = options;
   if (process.platform !== 'win32') await rm(path, { force: true });
-  const readers = new Set<ReaderLink>();
+  const readers = new Set<LocalLink>();
   const entrance = new Entrance();
+  const links = options.links && new AcceptedLinks({ ...options, ...options.links }, entrance);
   const onReport = (report: Omit<ReaderReport, 'feeds'>): void =>
     options.onReport(
       report,
       [...readers].reduce((sum, { feeds }) => sum + feeds, 0),
     );
   const server = createServer((socket) => {
-    const reader: ReaderLink = new ReaderLink(
-      { ...options, onReport },
-      entrance,
-      (events) => new Link(socket, events),
-      () => {
-        readers.delete(reader);
-        onReport({ entries: [] });
-      },
-    );
+    const reader: LocalLink = new LocalLink(socket, { ...options, onReport }, { entrance, links }, () => {
+      readers.delete(reader);
+      onReport({ entries: [] });
+    });
     readers.add(reader);
   });
   server.listen(path);
   await once(server, 'listening');
-  return { close: (longestMs) => closeSocket(server, readers, longestMs) };
+  return {
+    close: (longestMs) => {
+      links?.beginClose();
+      return closeSocket(server, readers, longestMs);
+    },
+  };
 }
 
-async function closeSocket(server: Server, readers: ReadonlySet<ReaderLink>, longestMs: number): Promise<void> {
+async function closeSocket(server: Server, readers: ReadonlySet<LocalLink>, longestMs: number): Promise<void> {
   const closed = once(server, 'close');
   // The file goes with it.
   server.close();
@@ -89,38 +64,39 @@ async function closeSocket(server: Server, readers: ReadonlySet<ReaderLink>, lon
   clearTimeout(deadline);
 }
 
-type LinkEvents = ConstructorParameters<typeof Link>[1];
+interface Accepting {
+  readonly entrance: Entrance;
+  readonly links: AcceptedLinks | undefined;
+}
 
-/** The connection of one reader. */
-class ReaderLink {
+/** A connection of a reader: its own, or the link of another server, which it passes on. */
+class LocalLink {
   readonly #options: OwnerSocketOptions;
-  readonly #entrance: Entrance;
+  readonly #accepting: Accepting;
   readonly #link: Link;
-  readonly #exchanges = new Map<number, AnsweredExchange>();
   /** Changes feeds that wait at this reader. */
   feeds = 0;
-  #isKnown = false;
-  #config: ConfigStore | undefined;
-  #settingsVersion = '';
-  #unfollow: () => void = () => undefined;
+  /** Undefined until it is known what it is. */
+  #handler: LinkHandler | undefined;
 
-  constructor(
-    options: OwnerSocketOptions,
-    entrance: Entrance,
-    open: (events: LinkEvents) => Link,
-    onClose: () => void,
-  ) {
+  constructor(socket: Socket, options: OwnerSocketOptions, accepting: Accepting, onClose: () => void) {
     this.#options = options;
-    this.#entrance = entrance;
-    this.#link = open({
-      onFrame: (kind, id, payload) => this.#take(kind, id, payload),
-      onClose: (why) => {
-        if (why !== undefined) options.log.debug(`the connection of a reader has ended: ${why}`);
-        this.#unfollow();
-        for (const exchange of [...this.#exchanges.values()]) exchange.abort();
-        onClose();
+    this.#accepting = accepting;
+    this.#link = new Link(
+      socket,
+      {
+        onFrame: (kind, id, payload) => {
+          if (this.#handler === undefined) this.#greet(kind, payload.toString());
+          else this.#handler.take(kind, id, payload);
+        },
+        onClose: (why) => {
+          if (why !== undefined) options.log.debug(`the connection of a reader has ended: ${why}`);
+          this.#handler?.end();
+          onClose();
+        },
       },
-    });
+      MAX_GREETING_BYTES,
+    );
   }
 
   destroy(): void {
@@ -133,60 +109,31 @@ class ReaderLink {
     this.#options.onReport(report, feeds);
   }
 
-  #take(kind: number, id: number, payload: Buffer): void {
-    if (!this.#isKnown) this.#greet(kind, payload);
-    else if (kind === REQUEST) this.#begin(id, payload);
-    else if (kind === REPORT) this.#onReport(payload);
-    else {
-      const exchange = this.#exchanges.get(id);
-      if (exchange === undefined) return;
-      if (kind === CHUNK) exchange.chunk(payload);
-      else if (kind === END) exchange.endBody(payload);
-      else if (kind === FAIL) exchange.failBody(payload);
-      else if (kind === CREDIT) exchange.grant(payload.readUInt32BE(0));
-      else if (kind === CANCEL) exchange.abort();
-    }
-  }
-
-  #greet(kind: number, payload: Buffer): void {
+  #greet(kind: number, greeting: string): void {
     const expected = `${PROTOCOL} ${this.#options.secret}`;
-    if (kind !== HELLO || !areEqualSecrets(payload.toString(), expected)) {
+    const { links } = this.#accepting;
+    if (kind === HELLO && areEqualSecrets(greeting, expected)) this.#handler = this.#answerReader();
+    else if (kind === PASSED && areEqualSecrets(greeting.slice(0, expected.length), expected)) {
+      if (links === undefined) this.#link.destroy();
+      else this.#handler = links.expect(this.#link, greeting.slice(expected.length + 1));
+    } else {
       this.#options.log.error(
         'A process that is no reader of this server has connected to its socket, and was refused.',
       );
       this.#link.destroy();
-      return;
     }
-    this.#isKnown = true;
-    this.#sendSettings();
   }
 
-  #begin(id: number, payload: Buffer): void {
-    const { head, bytes } = splitHead(payload);
-    const request = parseRequestHead(head);
-    const exchange = new AnsweredExchange(this.#link, id, request, bytes, {
-      ...this.#options,
-      beforeResponse: () => {
-        const { config, settingsVersion } = this.#options;
-        if (config() !== this.#config || settingsVersion() !== this.#settingsVersion) this.#sendSettings();
+  #answerReader(): LinkHandler {
+    const { entrance, links } = this.#accepting;
+    const answered = new AnsweredLink(this.#link, this.#options, { entrance, takesLinks: links !== undefined });
+    answered.follow(true);
+    return {
+      take: (kind, id, payload) => {
+        if (kind === REPORT) this.#onReport(payload);
+        else answered.take(kind, id, payload);
       },
-      onEnd: () => this.#exchanges.delete(id),
-    });
-    this.#exchanges.set(id, exchange);
-    this.#entrance.enter(exchange, () => void exchange.answer());
-  }
-
-  /** Sent before the response to the request that has changed them. */
-  #sendSettings(): void {
-    const config = this.#options.config();
-    if (config !== this.#config) {
-      this.#unfollow();
-      this.#config = config;
-      this.#unfollow = config.onChange(() => this.#sendSettings());
-    }
-    const version = this.#options.settingsVersion();
-    this.#settingsVersion = version;
-    const sent: SentSettings = { version, settings: config.sections() };
-    this.#link.send(frameOf(SETTINGS, 0, JSON.stringify(sent)));
+      end: () => answered.end(),
+    };
   }
 }

@@ -11,6 +11,7 @@ import { assertListenAllowed, HostCheck, isLoopback, reachRefusal } from './host
 import type { NodeListener } from './listener.ts';
 import {
   framingRefusal,
+  LATE_UPGRADE,
   type Refusal,
   refuse,
   refuseAndClose,
@@ -18,6 +19,7 @@ import {
   UNKNOWN_METHOD,
 } from './refusals.ts';
 import type { TlsKeys } from './tls-files.ts';
+import { messagesFor, switchProtocol, type Upgrade } from './upgrade.ts';
 
 /** At a shutdown, connections whose requests still run after this time are closed. */
 const drainMs = 10_000;
@@ -72,6 +74,8 @@ export interface ListenOptions {
   readonly halfOpenMs?: number | undefined;
   /** Milliseconds after which a connection is closed if its client reads nothing of its response. Default: ten minutes. */
   readonly stalledMs?: number | undefined;
+  /** A protocol to which connections may change. It has its own proof of who may use it, so hosts are not checked. Default: none. */
+  readonly upgrade?: Upgrade | undefined;
 }
 
 /**
@@ -85,7 +89,7 @@ export async function listen(
   options: ListenOptions = {},
 ): Promise<HttpServer> {
   const { allowedHosts = [], maxConnections, hasAdmin = () => false, stalledMs = stalledAfterMs } = options;
-  const { isOwnHost, headersFor = () => ({}), tls } = options;
+  const { isOwnHost, headersFor = () => ({}), tls, upgrade } = options;
   assertListenAllowed(host, hasAdmin());
   const isOpen = !isLoopback(host);
   const withinDescriptors = connectionsWithinDescriptors();
@@ -93,6 +97,7 @@ export async function listen(
     hostCheck: new HostCheck(allowedHosts, { takesAddresses: isOpen, isOwnHost }),
     headersFor,
     tls,
+    upgrade,
     maxConnections: () => lower(maxConnections?.() ?? 0, withinDescriptors),
     refusal: (socket) => (isOpen ? reachRefusal(socket, hasAdmin) : undefined),
   });
@@ -111,6 +116,7 @@ export async function listen(
       if (server instanceof TlsServer) server.setSecureContext(keys);
     },
     close: (longestMs = drainMs) => {
+      upgrade?.beginClose();
       closing ??= drain({ server, unused, sockets }, longestMs);
       return closing;
     },
@@ -145,6 +151,7 @@ interface Checks {
   readonly hostCheck: HostCheck;
   readonly maxConnections: () => number;
   readonly tls: TlsKeys | undefined;
+  readonly upgrade: Upgrade | undefined;
   readonly headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>>;
   /** Why requests of that connection are refused. */
   readonly refusal: (socket: Socket) => Refusal | undefined;
@@ -152,7 +159,7 @@ interface Checks {
 
 function createHttpServer(
   listener: NodeListener,
-  { hostCheck, maxConnections, headersFor, tls, refusal: refuseTo }: Checks,
+  { hostCheck, maxConnections, headersFor, tls, upgrade, refusal: refuseTo }: Checks,
 ): CreatedServer {
   const unused = new Set<Socket>();
   const exchanges = new Exchanges();
@@ -160,7 +167,7 @@ function createHttpServer(
   const take = (incoming: IncomingMessage, outgoing: ServerResponse, fault?: Refusal) => {
     const { socket } = incoming;
     unused.delete(socket);
-    // Other protocols are not supported. Node reads no request after one that asks for another, so the connection ends with the response.
+    // No other protocols are supported. Node reads no request after one that asks for another, so the connection ends with the response.
     if (incoming.headers.upgrade !== undefined) outgoing.shouldKeepAlive = false;
     const begin = () => {
       const isBeyond = limit.isBeyond(socket);
@@ -174,10 +181,9 @@ function createHttpServer(
     exchanges.begin(incoming, outgoing, () => entrance.enter(socket, begin));
   };
   const onRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => take(incoming, outgoing);
+  const nodeOptions = { ...serverOptions, ...(upgrade && { IncomingMessage: messagesFor(upgrade) }) };
   const server =
-    tls === undefined
-      ? createServer(serverOptions, onRequest)
-      : createTlsServer({ ...serverOptions, ...tls }, onRequest);
+    tls === undefined ? createServer(nodeOptions, onRequest) : createTlsServer({ ...nodeOptions, ...tls }, onRequest);
   // The size of the head limits them all. Node would leave out those beyond 2,000, including ones that matter.
   server.maxHeadersCount = 0;
   const limit = new ConnectionLimit(server, maxConnections);
@@ -191,8 +197,22 @@ function createHttpServer(
     socket.once('close', () => unused.delete(socket));
     limit.add(socket);
   });
+  if (upgrade !== undefined) {
+    server.on('upgrade', ({ socket }: IncomingMessage, _socket: unknown, head: Buffer) => {
+      unused.delete(socket);
+      if (limit.isBeyond(socket)) refuseInstead(exchanges, socket, TOO_MANY_CONNECTIONS);
+      else if (exchanges.lastAnswer(socket) !== undefined) refuseInstead(exchanges, socket, LATE_UPGRADE);
+      else switchProtocol(upgrade, socket, head);
+    });
+  }
   answerUnheard(server, exchanges, (incoming, outgoing) => take(incoming, outgoing, UNKNOWN_EXPECTATION));
   return { server, unused, sockets };
+}
+
+/** Node no longer listens to the connection's errors. */
+function refuseInstead(exchanges: Exchanges, socket: Socket, refusal: Refusal): void {
+  socket.on('error', () => {});
+  exchanges.refuseRest(socket, refusal);
 }
 
 type OnRequest = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
@@ -202,8 +222,7 @@ function answerUnheard(server: Server, exchanges: Exchanges, onUnknownExpectatio
   server.on('clientError', (error: Error, socket: Socket) => exchanges.refuseUnreadable(socket, error));
   server.on('checkExpectation', onUnknownExpectation);
   server.on('connect', (_incoming: IncomingMessage, socket: Socket) => {
-    socket.on('error', () => {});
-    exchanges.refuseRest(socket, UNKNOWN_METHOD);
+    refuseInstead(exchanges, socket, UNKNOWN_METHOD);
   });
   server.on('timeout', (socket: Socket) => {
     const answer = exchanges.lastAnswer(socket);

@@ -40,6 +40,12 @@ export const UNKNOWN_VERSION: Refusal = {
   reason: 'The server speaks HTTP/1.1 and HTTP/1.0.',
 };
 
+export const LATE_UPGRADE: Refusal = {
+  status: 400,
+  error: 'bad_request',
+  reason: 'Only the first request of a connection may ask for another protocol.',
+};
+
 /** By the codes of Node's parser. */
 const refusals: Readonly<Record<string, Refusal>> = {
   HPE_HEADER_OVERFLOW: {

@@ -5,10 +5,10 @@ import type { Log } from '../../base/system/contract.ts';
 import { createMemoryPageStore, MemoryMedium } from '../../storage/memory-page-store.ts';
 import type { PageStore } from '../../storage/page-store.ts';
 import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
+import { AdminGuard, adminCommand, marksOf } from '../configuration/admin-guard.ts';
+import { settingsStorage } from '../configuration/configuration.ts';
 import { followStorage, holdsDatabases, openDataFolder, openStorage } from '../data-folder/data-folder.ts';
 import { CONFIG_FILE } from '../data-folder/ini-file.ts';
-import { AdminGuard, adminCommand, marksOf } from './admin-guard.ts';
-import { settingsStorage } from './configuration.ts';
 import type { Home, HomeOptions } from './home.ts';
 import { findStorage } from './storage-home.ts';
 

@@ -3,7 +3,8 @@ import type { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ConfigStore } from '../../base/system/contract.ts';
 import type { ConfigStorage } from '../../core/config/config-storage.ts';
 import type { PageStore } from '../../storage/page-store.ts';
-import type { AdminGuard } from './admin-guard.ts';
+import type { Members } from '../../storage/postgres/members/members.ts';
+import type { AdminGuard } from '../configuration/admin-guard.ts';
 
 export interface HomeOptions {
   readonly memory?: boolean | undefined;
@@ -11,6 +12,8 @@ export interface HomeOptions {
   readonly dataFolder?: string | undefined;
   readonly configFile?: string | undefined;
   readonly withoutAdmin?: boolean | undefined;
+  /** Whether servers of one storage each own some of the databases. */
+  readonly cluster?: boolean | undefined;
 }
 
 /** A place whose settings can be read, and that is not taken yet. */
@@ -59,6 +62,9 @@ export interface SharedHome {
   readonly owner: OtherServer | undefined;
   /** Whether another server stands by. */
   readonly isAwaited: boolean;
+  /** The servers that own databases, and what they know in common; undefined if this one only stands by. Once it was tried to take it. */
+  readonly members: Members | undefined;
+  forwardingKey(): Promise<string>;
   /** The name of this machine. */
   readonly machine: string;
   /** Why this process does not use it any more: it lacks what it had stored for good. */

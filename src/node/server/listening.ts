@@ -7,14 +7,16 @@ import { clientAddressOf, integerSetting, portSetting } from '../../base/system/
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { followVirtualHosts } from '../../http/middleware/gateway.ts';
+import { hasAdmin } from '../configuration/admin-guard.ts';
+import { AcceptedLinks, type LinkOptions } from '../forwarding/accepted-links.ts';
 import type { ForReaders } from '../forwarding/for-readers.ts';
 import { openOwnerSocket } from '../forwarding/owner-socket.ts';
 import { isLoopback, reachRefusal } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
+import type { Refusal } from '../http/refusals.ts';
 import { followTlsKeys, readTlsKeys, type TlsKeys } from '../http/tls-files.ts';
 import type { ServerNetwork } from '../network/server-network.ts';
-import { hasAdmin } from './admin-guard.ts';
 
 /** Bytes per second. */
 const DEFAULT_BODY_RATE = 500;
@@ -37,20 +39,28 @@ export interface Listening {
   readonly handle: Handle;
 }
 
-export interface PortOptions extends Pick<ListenOptions, 'allowedHosts' | 'tls' | 'halfOpenMs'> {
+export interface PortOptions extends Pick<ListenOptions, 'allowedHosts' | 'tls' | 'halfOpenMs' | 'upgrade'> {
   /** Default: that of the settings. */
   readonly port?: number | undefined;
   /** Processes that share the connections that the settings permit. Default: 1. */
   readonly sharers?: number | undefined;
   /** Default: whether the settings have one. */
   readonly hasAdmin?: (() => boolean) | undefined;
+  /** Accepts links of other servers, and answers the requests that come over them. Default: none. */
+  readonly links?: ServerLinkOptions | undefined;
+}
+
+export interface ServerLinkOptions extends LinkOptions {
+  /** The name of the present settings. Default: they have none, and servers that ask for them answer nothing by themselves. */
+  readonly settingsVersion?: (() => string) | undefined;
 }
 
 export function listenAt(
   service: Configured,
-  { port, sharers = 1, hasAdmin: isAdministered, ...options }: PortOptions,
-  { log, bytesInFlight, network, handle }: Listening,
+  { port, sharers = 1, hasAdmin: isAdministered = followed(service, followAdmins), links, ...options }: PortOptions,
+  parts: Listening,
 ): Promise<HttpServer> {
+  const { log, bytesInFlight, network, handle } = parts;
   const { config } = service;
   const virtualHosts = followed(service, followVirtualHosts);
   const headersFor = ({ headers }: IncomingMessage) => sharingHeaders(service.config, headers);
@@ -64,13 +74,35 @@ export function listenAt(
       leaseFor: (peer, forwarded) => bytesInFlight.open(clientAddressOf(service.config, peer, forwarded)),
     },
   );
+  const upgrade = links && acceptLinks(service, links, isAdministered, parts);
   return listen(listener, bindAddress(config), port ?? portSetting(config), {
     ...options,
-    hasAdmin: isAdministered ?? followed(service, followAdmins),
+    ...(upgrade && { upgrade }),
+    hasAdmin: isAdministered,
     isOwnHost: (host) => virtualHosts().isNamed(host),
     headersFor,
     maxConnections: () => shareOf(integerSetting(service.config, 'httpd', 'max_connections'), sharers),
   });
+}
+
+function acceptLinks(
+  service: Configured,
+  { settingsVersion = () => '', ...links }: ServerLinkOptions,
+  isAdministered: () => boolean,
+  { log, handle }: Listening,
+): AcceptedLinks {
+  return new AcceptedLinks({
+    ...{ ...links, handle, settingsVersion, log },
+    config: () => service.config,
+    refusal: refusalFor(service.config, isAdministered),
+    onFailure: (request, error) => logFailure(log, request, error),
+  });
+}
+
+/** Why requests of clients are refused that come by another process, as they would be here. What a server itself asks for has no address. */
+function refusalFor(config: Config, isAdministered: () => boolean): (peer: string | undefined) => Refusal | undefined {
+  const isOpen = !isLoopback(bindAddress(config));
+  return (peer) => (isOpen && peer !== undefined ? reachRefusal({ remoteAddress: peer }, isAdministered) : undefined);
 }
 
 function shareOf(connections: number | undefined, sharers: number): number | undefined {
@@ -88,20 +120,20 @@ export interface ReadersOptions {
 
 interface ListeningForReaders extends Listening {
   readonly forReaders: ForReaders;
+  /** For links of other servers, which readers pass on. Default: none is accepted. */
+  readonly links?: LinkOptions | undefined;
 }
 
 export async function listenForReaders(
   service: Configured,
   { path, secret, onListening }: ReadersOptions,
-  { log, handle, forReaders }: ListeningForReaders,
+  { log, handle, forReaders, links }: ListeningForReaders,
 ): Promise<HttpServer> {
-  const isOpen = !isLoopback(bindAddress(service.config));
-  const administered = followed(service, followAdmins);
   const socket = await openOwnerSocket({
-    ...{ path, secret, handle, log, onReport: forReaders.take },
-    settingsVersion: () => forReaders.settings.current,
+    ...{ path, secret, handle, log, links, onReport: forReaders.take },
+    settingsVersion: () => forReaders.version,
     config: () => service.config,
-    refusal: (remoteAddress) => (isOpen ? reachRefusal({ remoteAddress }, administered) : undefined),
+    refusal: refusalFor(service.config, followed(service, followAdmins)),
     onFailure: (request, error) => logFailure(log, request, error),
   });
   const close = (longestMs = READERS_DRAIN_MS) => socket.close(longestMs + READERS_MORE_MS);

@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { isDatabaseError, messageOf } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { ConfigStore } from '../../base/system/contract.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
+import type { Core } from '../../core/core.ts';
 import type { Home, SharedHome } from './home.ts';
 import { RestartableCore, type RestartableCoreOptions } from './restartable-core.ts';
 import { answerWithoutStorage } from './without-storage.ts';
@@ -12,12 +14,23 @@ const RETRY_MS = 5000;
 /** How long requests may take to end if another server waits for the storage, in milliseconds. */
 const AWAITED_DRAIN_MS = 500;
 
+/** How often a server tries to serve beside the owner that can't yet, in milliseconds: there may be no list of databases before that one has begun it. */
+const MEMBER_RETRY_MS = 200;
+
 interface OwnedServiceOptions extends RestartableCoreOptions {
   readonly home: Home;
+  /** What a server does that owns some databases while another one owns the storage. Default: it stands by. */
+  readonly member?: MemberService | undefined;
   /** Where the server answers; undefined until it does. */
   readonly ownUrl: () => string | undefined;
   /** Headers with which a page of another origin may read a response to this request. */
   readonly headersFor: (request: PlainRequest) => Readonly<Record<string, string>>;
+}
+
+export interface MemberService {
+  open(config: SettingsStore): Promise<Core>;
+  /** Those of the owner of the storage; undefined until they have come. */
+  readonly settings: ConfigStore | undefined;
 }
 
 /**
@@ -28,6 +41,8 @@ export class OwnedService {
   readonly #options: OwnedServiceOptions;
   #config: SettingsStore;
   #core: RestartableCore | undefined;
+  /** Serves while another server owns the storage. */
+  #member: RestartableCore | undefined;
   readonly #end = new AbortController();
   /** A core that is being opened, and those that are being closed because the storage was lost. They never reject. */
   readonly #underWay = new Set<Promise<unknown>>();
@@ -50,18 +65,19 @@ export class OwnedService {
   }
 
   /** The present settings. */
-  get config(): SettingsStore {
-    return this.#core?.config ?? this.#config;
+  get config(): ConfigStore {
+    return this.#core?.config ?? (this.#member && this.#options.member?.settings) ?? this.#config;
   }
 
   /** Whether the storage did not close in time. */
   get hangs(): boolean {
-    return this.#core?.hangs ?? false;
+    return this.#core?.hangs ?? this.#member?.hangs ?? false;
   }
 
   handle(request: PlainRequest): MaybePromise<PlainResponse> {
     const { home, ownUrl, headersFor } = this.#options;
     if (this.#core !== undefined && home.isHeld) return this.#core.handle(request);
+    if (this.#member !== undefined && home.shared?.rollback === undefined) return this.#member.handle(request);
     return answerWithoutStorage(request, {
       // Others are held from their start to their end.
       home: home.shared ?? { isOwner: true, owner: undefined, rollback: undefined, machine: '' },
@@ -73,7 +89,7 @@ export class OwnedService {
 
   /** See `RestartableCore.restart`. */
   async restart(): Promise<void> {
-    await this.#core?.restart();
+    await (this.#core ?? this.#member)?.restart();
   }
 
   /** How long running requests may take to end, in milliseconds; undefined for the usual time. */
@@ -84,6 +100,7 @@ export class OwnedService {
   beginShutdown(): void {
     this.#end.abort();
     this.#core?.beginShutdown();
+    this.#member?.beginShutdown();
   }
 
   /** Fails with `storage_blocked` if the storage does not finish closing. */
@@ -91,6 +108,7 @@ export class OwnedService {
     this.beginShutdown();
     await Promise.all(this.#underWay);
     await this.#core?.close(this.drainMs);
+    await this.#member?.close(this.drainMs);
   }
 
   #lose(shared: SharedHome, why: string): void {
@@ -104,26 +122,57 @@ export class OwnedService {
     const closing = core
       .close(0)
       .catch((error: unknown) => log.error('The service could not be closed cleanly.', error));
-    void this.#track(closing);
-    void this.#standBy(shared);
+    void this.#standBy(shared, this.#track(closing));
   }
 
-  async #standBy(shared: SharedHome): Promise<void> {
+  /** `closed`: when a service that was open before has ended. */
+  async #standBy(shared: SharedHome, closed: Promise<void> = Promise.resolve()): Promise<void> {
     const { log, home } = this.#options;
     while (!this.#end.signal.aborted) {
+      const taking = new AbortController();
+      const serving = this.#track(closed.then(() => this.#serveAsMember(taking.signal)));
       try {
         await shared.takeWhenFree();
+        taking.abort();
+        await serving;
         await this.#track(this.#openTaken(shared));
         if (this.#core === undefined) continue;
         log.info(`this server serves ${home.place} now`);
         return;
       } catch (error) {
+        taking.abort();
+        await serving;
         if (isDatabaseError(error, 'storage_closed') || shared.rollback !== undefined) return;
         log.error(`This server has taken ${home.place}, but can't serve it.`, error);
         await shared.giveUp();
         await wait(RETRY_MS, undefined, { signal: this.#end.signal }).catch(() => undefined);
       }
     }
+  }
+
+  /** Serves until this server takes the storage, or ends. Never fails. */
+  async #serveAsMember(taken: AbortSignal): Promise<void> {
+    const { member, log } = this.#options;
+    const ends = AbortSignal.any([taken, this.#end.signal]);
+    let lastReason = '';
+    while (member !== undefined && !ends.aborted && this.#member === undefined) {
+      try {
+        const options = { ...this.#options, open: (config: SettingsStore) => member.open(config) };
+        const core = await RestartableCore.open(options, await this.#options.configure());
+        this.#member = core;
+        log.info('this server serves databases beside the one that owns the storage');
+      } catch (error) {
+        if (messageOf(error) !== lastReason) log.debug(`this server can't serve yet: ${messageOf(error)}`);
+        lastReason = messageOf(error);
+        await wait(MEMBER_RETRY_MS, undefined, { signal: ends }).catch(() => undefined);
+      }
+    }
+    if (!taken.aborted && !ends.aborted) await new Promise((resolve) => ends.addEventListener('abort', resolve));
+    // At the end of the server, `close` closes it after its requests.
+    if (!taken.aborted) return;
+    const core = this.#member;
+    this.#member = undefined;
+    await core?.close(0).catch((error: unknown) => log.error('The service could not be closed cleanly.', error));
   }
 
   /** Settings may have changed since this server was started. */

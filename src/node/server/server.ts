@@ -5,16 +5,18 @@ import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogLevel } from '../../base/system/log.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
-import { type Core, createCore, type Health } from '../../core/core.ts';
-import { createGateway, VirtualHosts } from '../../http/middleware/gateway.ts';
+import { VirtualHosts } from '../../http/middleware/gateway.ts';
+import { Seat } from '../cluster/seat.ts';
+import { hasAdmin } from '../configuration/admin-guard.ts';
+import { givenConfig, openConfiguration } from '../configuration/configuration.ts';
+import { describePreset, type PresetName } from '../configuration/presets.ts';
+import type { LinkOptions } from '../forwarding/accepted-links.ts';
 import { ForReaders } from '../forwarding/for-readers.ts';
-import { connectionsOfReplications } from '../http/connection-limit.ts';
 import { assertHostName, assertListenAllowed } from '../http/host-check.ts';
 import type { HttpServer } from '../http/http-server.ts';
 import type { TlsKeys } from '../http/tls-files.ts';
 import { ServerNetwork } from '../network/server-network.ts';
-import { hasAdmin } from './admin-guard.ts';
-import { givenConfig, openConfiguration } from './configuration.ts';
+import { Cores } from './cores.ts';
 import { findHome } from './find-home.ts';
 import { collectAfterLargeRequests } from './garbage.ts';
 import type { Home, OtherServer } from './home.ts';
@@ -28,8 +30,6 @@ import {
   tlsKeysOf,
 } from './listening.ts';
 import { OwnedService } from './owned-service.ts';
-import { createPlatform } from './platform.ts';
-import { describePreset, type PresetName } from './presets.ts';
 import { createServerLog, HeldLog } from './server-log.ts';
 
 /**
@@ -54,6 +54,8 @@ export interface ServerOptions {
   readonly memory?: boolean | undefined;
   /** Keep databases and settings in PostgreSQL instead, at this URL (docs/node.md#postgresql). */
   readonly storage?: string | undefined;
+  /** Own some of the databases of that storage, beside other servers (docs/node.md#a-cluster). Default: one server owns all, and others stand by. */
+  readonly cluster?: boolean | undefined;
   /** Default: the setting `log/level`, which is `info`. */
   readonly logLevel?: LogLevel | undefined;
   /** Serve a data folder whose server has had admins even if it has none now. Default false. */
@@ -162,31 +164,25 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   // It outlives the core, which `_restart` reopens.
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
   collectAfterLargeRequests(bytesInFlight);
-  const openCore = async (settings: SettingsStore): Promise<Core> => {
-    await home.guard?.follow(settings);
-    const core = await createCore({
-      ...createPlatform(settings, log),
-      storage: home.openStore(),
-      config: settings,
-      ...{ log, logTail, bytesInFlight, counters: readers.begin() },
-      network: { ...network.forReplications, mostConnections: connectionsOfReplications() },
-      ownBase: () => ownUrl,
-      replicatesByDocuments: options.replicatesByDocuments,
-      restart: async () => service?.restart(),
-      gateway: createGateway,
-      health: healthOf(home, options.readers),
-    });
-    if (options.readers !== undefined) await readers.follow(settings, core.registry, log);
-    return core;
-  };
-  const ownership = { home, ownUrl: () => ownUrl, headersFor: headersOf(() => running) };
+  const headersFor = headersOf(() => running);
+  const seat = home.shared && options.cluster === true ? new Seat({ home: home.shared, log, headersFor }) : undefined;
+  const cores = new Cores({
+    ...{ home, seat, log, logTail, bytesInFlight, readers, options },
+    network: network.forReplications,
+    ownUrl: () => ownUrl,
+    restart: async () => service?.restart(),
+  });
+  const ownership = { home, ownUrl: () => ownUrl, headersFor };
   const { storageCloseMs: closeMs = longestCloseMs } = options;
-  service = await OwnedService.open({ configure, open: openCore, log, closeMs, ...ownership }, config);
+  const open = (settings: SettingsStore) => cores.open(settings);
+  service = await OwnedService.open({ configure, open, member: cores.member, log, closeMs, ...ownership }, config);
   const running = service;
+  undo.add(() => seat?.close());
   undo.add(() => running.close());
-  const handle: Handle = (request) => running.handle(request);
+  const handle = cores.handleOf((request) => running.handle(request));
   const parts = { log, bytesInFlight, network, handle, forReaders: readers };
-  const http = await acceptRequests(running, options, tls, parts);
+  const links = await linksOf(seat, () => [options.announce, ownUrl && `${ownUrl}/`]);
+  const http = await acceptRequests(running, options, { tls, links }, parts);
   ownUrl = http.url.replace(/\/$/, '');
   undo.add(() => http.close(running.drainMs));
   if (tls !== undefined && !options.readers) undo.add(renewTls(http, config, options.tlsCheckMs, log));
@@ -214,15 +210,6 @@ function headersOf(service: () => OwnedService) {
   return ({ headers }: PlainRequest) => sharingHeaders(service().config, headers);
 }
 
-/** What `_up` says about a server that shares its storage, or has readers. */
-function healthOf({ shared }: Home, readers: ReadersOptions | undefined): Health | undefined {
-  if (shared === undefined) return readers && (() => ({ role: 'owner' }));
-  return () => {
-    const { hasSynchronousReplica: replica } = shared;
-    return { role: 'owner', ...(replica !== undefined && { synchronous_replica: replica }) };
-  };
-}
-
 function describeHome({ adminCommand, dataFolder, place, shared }: Home) {
   const standsByFor = shared?.isOwner === false ? describeOwner(shared.owner) : undefined;
   return { adminCommand, dataFolder, place, standsByFor };
@@ -233,15 +220,31 @@ function describeOwner(owner: OtherServer | undefined): string {
   return owner.address === undefined ? owner.described : `${owner.described} at ${owner.address}`;
 }
 
+async function linksOf(
+  seat: Seat | undefined,
+  addresses: () => readonly (string | undefined)[],
+): Promise<LinkOptions | undefined> {
+  if (seat === undefined) return undefined;
+  const { key } = await seat.cluster();
+  return { key, addresses: () => addresses().filter((address) => address !== undefined) };
+}
+
+interface Acceptance {
+  readonly tls: TlsKeys | undefined;
+  /** For other servers. */
+  readonly links: LinkOptions | undefined;
+}
+
 function acceptRequests(
   service: OwnedService,
   { readers, allowedHosts }: ServerOptions,
-  tls: TlsKeys | undefined,
+  { tls, links }: Acceptance,
   parts: Parameters<typeof listenForReaders>[2],
 ): Promise<HttpServer> {
+  const settingsVersion = () => parts.forReaders.version;
   return readers === undefined
-    ? listenAt(service, { allowedHosts, tls }, parts)
-    : listenForReaders(service, readers, parts);
+    ? listenAt(service, { allowedHosts, tls, links: links && { ...links, settingsVersion } }, parts)
+    : listenForReaders(service, readers, { ...parts, links });
 }
 
 interface NetworkOptions {

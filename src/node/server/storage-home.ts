@@ -1,17 +1,19 @@
 /** Databases in PostgreSQL, which several servers share: one owns them, and the others stand by. */
 import { hostname } from 'node:os';
 import { type DatabaseError, messageOf } from '../../base/errors/database-error.ts';
+import { must } from '../../base/shared/assert.ts';
 import type { Log } from '../../base/system/contract.ts';
+import type { Members } from '../../storage/postgres/members/members.ts';
 import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
 import type { StorageLease } from '../../storage/postgres/storage-lease.ts';
+import { AdminGuard, adminCommand, storageAdminCommand } from '../configuration/admin-guard.ts';
+import { settingsStorage } from '../configuration/configuration.ts';
 import { mustHoldList } from '../data-folder/data-folder.ts';
-import { AdminGuard, adminCommand, storageAdminCommand } from './admin-guard.ts';
-import { settingsStorage } from './configuration.ts';
 import type { Home, HomeOptions, OtherServer, SharedHome } from './home.ts';
 
 /** `url`: of the storage. The others: see `findHome`. */
 export async function findStorage(
-  { configFile, withoutAdmin = false }: HomeOptions,
+  { configFile, withoutAdmin = false, cluster = false }: HomeOptions,
   url: string,
   log: Log,
   startLog: Log,
@@ -21,7 +23,7 @@ export async function findStorage(
   history.onRollback = ({ reason }) => log.error(`${reason}.`);
   const command = configFile === undefined ? storageAdminCommand() : adminCommand(configFile, undefined);
   const options = { place, marks: settings, configFile, dataFolder: undefined, command, withoutAdmin, log };
-  const shared = new SharedStorage(storage, log);
+  const shared = new SharedStorage(storage, log, cluster);
   return {
     place,
     dataFolder: undefined,
@@ -44,13 +46,23 @@ export async function findStorage(
 class SharedStorage implements SharedHome {
   readonly #storage: PostgresStorage;
   readonly #log: Log;
+  readonly #takesPart: boolean;
   readonly machine = hostname();
   #lease: StorageLease | undefined;
   onLost: (why: string) => void = () => undefined;
 
-  constructor(storage: PostgresStorage, log: Log) {
+  constructor(storage: PostgresStorage, log: Log, takesPart: boolean) {
     this.#storage = storage;
     this.#log = log;
+    this.#takesPart = takesPart;
+  }
+
+  get members(): Members | undefined {
+    return this.#lease?.members;
+  }
+
+  forwardingKey(): Promise<string> {
+    return must(this.members, 'the server takes part').forwardingKey();
   }
 
   get isHeld(): boolean {
@@ -82,6 +94,7 @@ class SharedStorage implements SharedHome {
     this.#lease ??= await this.#storage.openLease({
       described: `process ${process.pid} on ${this.machine}`,
       machine: this.machine,
+      takesPart: this.#takesPart,
       onLost: (why) => this.onLost(why),
       onUnreached: (error) =>
         this.#log.error(`This server stands by, but can't reach ${place} (${messageOf(error)}). It tries again.`),

@@ -5,11 +5,12 @@ import { integerSetting } from '../../base/system/config.ts';
 import { Counters } from '../../base/system/counters.ts';
 import { createLog, followLogLevel, followRequestEntries } from '../../base/system/log.ts';
 import { DEFAULT_BYTES_IN_FLIGHT } from '../../core/core.ts';
+import { FollowedSettings } from '../forwarding/followed-settings.ts';
 import { createForwarder } from '../forwarding/forwarder.ts';
 import type { SentSettings } from '../forwarding/frames.ts';
+import { passLinks } from '../forwarding/pass-links.ts';
 import { followHome } from '../server/find-home.ts';
 import { listenAt, renewTls, sharingHeaders, tlsKeysOf } from '../server/listening.ts';
-import { FollowedSettings } from './followed-settings.ts';
 import type { StartMessage } from './messages.ts';
 import { openReader, type Reader } from './reader.ts';
 import { Reports } from './reports.ts';
@@ -31,8 +32,10 @@ export interface ReaderProcess {
 export async function startReader({ options, path, secret, readers, port }: StartMessage): Promise<ReaderProcess> {
   const config = new FollowedSettings();
   const bytesInFlight = new ByteBudget(0, MAX_WAIT_MS);
+  let takesLinks = false;
   const onSettings = (sent: SentSettings) => {
     config.receive(sent);
+    takesLinks = sent.takesLinks === true;
     bytesInFlight.resize(
       Math.ceil((integerSetting(config, 'httpd', 'max_bytes_in_flight') ?? DEFAULT_BYTES_IN_FLIGHT) / readers),
     );
@@ -74,6 +77,8 @@ export async function startReader({ options, path, secret, readers, port }: Star
       port,
       sharers: readers,
       halfOpenMs: HALF_OPEN_MS,
+      // All owners of a server take links, or none does.
+      upgrade: takesLinks ? passLinks({ path, secret }) : undefined,
     };
     const http = await listenAt(service, listening, { log, bytesInFlight, network: undefined, handle });
     const endTls = tls === undefined ? undefined : renewTls(http, config, options.tlsCheckMs, log);

@@ -6,10 +6,10 @@ import { createCore } from '../../core/core.ts';
 import { readerCode } from '../../core/reader.ts';
 import { createGateway } from '../../http/middleware/gateway.ts';
 import type { PageStore } from '../../storage/page-store.ts';
+import type { FollowedSettings } from '../forwarding/followed-settings.ts';
 import type { Forwarder } from '../forwarding/forwarder.ts';
 import { isPresentVersion } from '../forwarding/settings-version.ts';
 import { createPlatform } from '../server/platform.ts';
-import type { FollowedSettings } from './followed-settings.ts';
 
 /** How long `_up` waits for the owner's response, in milliseconds. */
 const UP_MS = 5_000;

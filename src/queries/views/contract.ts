@@ -28,8 +28,8 @@ export interface ViewIndexes {
   build(database: Database, id: DocId): Promise<void>;
   /** Closes the indexes of a database that was deleted. */
   forget(name: string): void;
-  /** Stores what is in memory, and closes all indexes. */
-  close(): Promise<void>;
+  /** Stores what is in memory, and closes all indexes, or those of a database. */
+  close(database?: string): Promise<void>;
 }
 
 /** A design document as it is stored: `body` is its JSON text without the members that begin with `_`. */

@@ -231,7 +231,7 @@ class StoredViewIndexes implements ViewIndexes {
     this.#indexes.dropDatabase(name);
   }
 
-  close(): Promise<void> {
-    return this.#indexes.close();
+  close(database?: string): Promise<void> {
+    return this.#indexes.close(database);
   }
 }

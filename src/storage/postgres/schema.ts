@@ -30,8 +30,12 @@ export function pageTable(schema: string, part: number): string {
  *   was started that took the last one.
  * - `followers`: processes that read beside the owner (following/registration.ts). `passed` is the generation before which none of its states began.
  *   `knows_followers` in `servers`: whether the release of that server waits for them before it drops pages.
+ *   `takes_part`: whether the server owns databases beside the owner of the storage (members/members.ts). `adopted` is the version of the membership
+ *   that it has adopted. Releases before these columns add rows that don't take part, and may delete any row that has expired.
+ * - `pins`: databases, by their names, whose owner is chosen by hand; `server` is what the coordinator wrote.
  * - `format`: one row, with the version of the tables; `term` is how often the storage has changed its owner, `generation` how often owners asked
- *   followers to give up older states.
+ *   followers to give up older states. `membership` is the version of the membership: it is raised together with each change of the members and of
+ *   the pins. `forwarding_key` is the secret by which the members know each other, as hexadecimal digits.
  * - `settings`: what the configuration file is to a data folder.
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [
@@ -84,6 +88,15 @@ CREATE TABLE ${schema}.followers (
   passed bigint NOT NULL,
   lease_ms bigint NOT NULL
 ) WITH (fillfactor = 50);`,
+  (schema) => `
+ALTER TABLE ${schema}.servers ADD COLUMN takes_part boolean NOT NULL DEFAULT false;
+ALTER TABLE ${schema}.servers ADD COLUMN adopted bigint NOT NULL DEFAULT 0;
+ALTER TABLE ${schema}.format ADD COLUMN membership bigint NOT NULL DEFAULT 0;
+ALTER TABLE ${schema}.format ADD COLUMN forwarding_key text;
+CREATE TABLE ${schema}.pins (
+  name text PRIMARY KEY,
+  server text NOT NULL
+);`,
 ];
 
 function createPages(table: string): string {

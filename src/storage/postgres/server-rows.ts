@@ -10,6 +10,15 @@ export interface ServerDescription {
   readonly machine: string;
 }
 
+/** This server, as it writes itself into its row. */
+export interface OwnServer extends ServerDescription {
+  /** Of its row. Another one after the row is gone: nothing that the former row owned is taken for this one's. */
+  id: string;
+  /** Whether it owns databases beside the owner of the storage. */
+  readonly takesPart: boolean;
+  readonly leaseMs: number;
+}
+
 /** The server that owns the storage. */
 export interface Owner extends ServerDescription {
   readonly id: string;
@@ -36,15 +45,11 @@ export interface Beat {
 /** Statements on the rows of the servers of a storage. Times are those of the database server alone. */
 export class ServerRows {
   readonly #schema: string;
-  readonly #id: string;
-  readonly #description: ServerDescription;
-  readonly #leaseMs: number;
+  readonly #self: OwnServer;
 
-  constructor(schema: string, id: string, description: ServerDescription, leaseMs: number) {
+  constructor(schema: string, self: OwnServer) {
     this.#schema = schema;
-    this.#id = id;
-    this.#description = description;
-    this.#leaseMs = leaseMs;
+    this.#self = self;
   }
 
   async look(connection: Connection): Promise<Standing> {
@@ -58,33 +63,29 @@ export class ServerRows {
 
   /**
    * Makes this server the owner, if there is none whose lease lasts. `watched`: an owner that has not renewed its lease while this server watched it
-   * for a whole period. Returns the new term; undefined if there is another owner.
+   * for a whole period. Returns the new term; undefined if there is another owner, or if this server takes part and its row is gone.
    */
-  async take(connection: Connection, watched: Owner | undefined): Promise<number | undefined> {
-    const { schema, id } = { schema: this.#schema, id: this.#id };
+  async take(connection: Connection, watched: Pick<Owner, 'id' | 'beats'> | undefined): Promise<number | undefined> {
+    const schema = this.#schema;
+    const { id, takesPart } = this.#self;
     try {
       return await inTransaction(connection, async () => {
         // Of several that take it at the same time, the others wait here.
         await connection.query(`SELECT term FROM ${schema}.format WHERE id = 1 FOR UPDATE`);
-        await connection.query(
+        const gone = await connection.query(
           `DELETE FROM ${schema}.servers WHERE id <> $1 AND (
-             (until < clock_timestamp() AND (NOT is_owner OR beaten_on = pg_postmaster_start_time()::text))
-             OR (id = $2::text AND beats = $3::bigint))`,
+             (until < clock_timestamp() AND (NOT (is_owner OR takes_part) OR beaten_on = pg_postmaster_start_time()::text))
+             OR (id = $2::text AND beats = $3::bigint))
+           RETURNING takes_part`,
           [id, watched?.id ?? null, watched?.beats ?? null],
         );
-        const taken = await connection.query(
-          `INSERT INTO ${schema}.servers (id, is_owner, described, machine, until, beaten_on, beats, knows_followers)
-           SELECT $1::text, true, $2::text, $3::text, clock_timestamp() + $4::float8 * interval '1 millisecond', pg_postmaster_start_time()::text, 1, true
-           WHERE NOT EXISTS (SELECT FROM ${schema}.servers WHERE is_owner AND id <> $1)
-           ON CONFLICT (id) DO UPDATE SET is_owner = true, knows_followers = true, until = EXCLUDED.until, beaten_on = EXCLUDED.beaten_on, beats = servers.beats + 1
-           RETURNING 1`,
-          this.#values(),
-        );
-        if (taken.length === 0) return undefined;
+        const isTaken = takesPart ? await this.#takeWithRow(connection, id) : await this.#takeWithAnyRow(connection);
+        const isChanged = (isTaken && takesPart) || gone.some((row) => row['takes_part'] === true);
         const [row = {}] = await connection.query(
-          `UPDATE ${schema}.format SET term = term + 1 WHERE id = 1 RETURNING term`,
+          `UPDATE ${schema}.format SET term = term + $1::bigint, membership = membership + $2::bigint WHERE id = 1 RETURNING term`,
+          [isTaken ? 1 : 0, isChanged ? 1 : 0],
         );
-        return numberOf(row['term']);
+        return isTaken ? numberOf(row['term']) : undefined;
       });
     } catch (error) {
       // A server of an earlier release took it at the same time: the index on the owner admits one.
@@ -112,22 +113,48 @@ export class ServerRows {
        WHERE id = $1 AND is_owner
        RETURNING (SELECT count(*) FROM ${servers} AS others WHERE NOT others.is_owner AND others.until > clock_timestamp())::text AS waiting,
          current_setting('synchronous_standby_names', true) AS replicas, current_setting('synchronous_commit', true) AS waits`,
-      [this.#id, this.#leaseMs],
+      [this.#self.id, this.#self.leaseMs],
     );
     return row && { waiting: numberOf(row['waiting']), hasSynchronousReplica: hasSynchronousReplica(row) };
   }
 
   async announce(connection: Connection, address: string): Promise<void> {
-    await connection.query(`UPDATE ${this.#schema}.servers SET address = $2 WHERE id = $1`, [this.#id, address]);
+    await connection.query(`UPDATE ${this.#schema}.servers SET address = $2 WHERE id = $1`, [this.#self.id, address]);
   }
 
   async leave(connection: Connection): Promise<void> {
-    await connection.query(`DELETE FROM ${this.#schema}.servers WHERE id = $1`, [this.#id]);
+    await connection.query(`DELETE FROM ${this.#schema}.servers WHERE id = $1`, [this.#self.id]);
+  }
+
+  async #takeWithAnyRow(connection: Connection): Promise<boolean> {
+    const schema = this.#schema;
+    const taken = await connection.query(
+      `INSERT INTO ${schema}.servers (id, is_owner, described, machine, until, beaten_on, beats, knows_followers)
+       SELECT $1::text, true, $2::text, $3::text, clock_timestamp() + $4::float8 * interval '1 millisecond', pg_postmaster_start_time()::text, 1, true
+       WHERE NOT EXISTS (SELECT FROM ${schema}.servers WHERE is_owner AND id <> $1)
+       ON CONFLICT (id) DO UPDATE SET is_owner = true, knows_followers = true, until = EXCLUDED.until, beaten_on = EXCLUDED.beaten_on, beats = servers.beats + 1
+       RETURNING 1`,
+      this.#values(),
+    );
+    return taken.length > 0;
+  }
+
+  /** A server that takes part gets no row by this: others have removed it, and it must join again first. */
+  async #takeWithRow(connection: Connection, id: string): Promise<boolean> {
+    const servers = `${this.#schema}.servers`;
+    const taken = await connection.query(
+      `UPDATE ${servers} SET is_owner = true, knows_followers = true, beats = beats + 1, beaten_on = pg_postmaster_start_time()::text,
+         until = clock_timestamp() + $2::float8 * interval '1 millisecond'
+       WHERE id = $1 AND NOT EXISTS (SELECT FROM ${servers} AS others WHERE others.is_owner AND others.id <> $1)
+       RETURNING 1`,
+      [id, this.#self.leaseMs],
+    );
+    return taken.length > 0;
   }
 
   #values() {
-    const { described, machine } = this.#description;
-    return [this.#id, described, machine, this.#leaseMs];
+    const { id, described, machine, leaseMs } = this.#self;
+    return [id, described, machine, leaseMs];
   }
 }
 

@@ -2,24 +2,24 @@ import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { storageClosed } from '../storage-errors.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { DurableHistory } from './durable-history.ts';
+import { BEATS, LastRenewal, lookEveryMs, times } from './members/lease-times.ts';
+import { Members } from './members/members.ts';
 import { failureOf } from './postgres-errors.ts';
-import { type Owner, type ServerDescription, ServerRows } from './server-rows.ts';
+import { type Owner, type OwnServer, type ServerDescription, ServerRows } from './server-rows.ts';
 
 /**
  * How long a server owns the storage after its last beat, in milliseconds. The next one owns it at most this long, and the time to open its files, after
  * the last sign of life.
  */
 const LEASE_MS = 12_000;
-/** Beats in a period: some may fail before the owner stops. */
-const BEATS = 6;
-/** How often a server that stands by looks for the owner, in milliseconds: at most this long after the owner has left, it takes the storage. */
-const LOOK_MS = 300;
 /** How long a beat may take, in seconds, before it is sent again on another connection. */
 const BEAT_TIMEOUT_S = 2;
 
 export interface LeaseOptions extends ServerDescription {
   /** Default: 12 seconds. */
   readonly leaseMs?: number | undefined;
+  /** Whether this server owns databases beside the owner of the storage, see `StorageLease.members`. Default: false. */
+  readonly takesPart?: boolean | undefined;
   /** Called when the storage is no longer this server's, although it did not release it, with a sentence that says why. */
   readonly onLost?: ((why: string) => void) | undefined;
   /** Called if a server that stands by can't look for the owner, once until it can again. */
@@ -36,13 +36,14 @@ export class StorageLease {
   readonly #pool: ConnectionPool;
   readonly #history: DurableHistory;
   readonly #rows: ServerRows;
-  readonly #id: string;
+  readonly #self: OwnServer;
   readonly #options: LeaseOptions;
   readonly #leaseMs: number;
+  readonly #renewal: LastRenewal;
+  /** The servers that take part; undefined if this one does not. */
+  readonly members: Members | undefined;
   #isOwner = false;
   #isClosed = false;
-  /** When the renewal that succeeded last was sent, by the clock that never jumps, and by the one that goes on while a machine is suspended. */
-  #renewedAt = { steady: 0, wall: 0 };
   #owner: Owner | undefined;
   #address: string | undefined;
   #waiting = 0;
@@ -54,24 +55,39 @@ export class StorageLease {
     this.#pool = pool;
     this.#history = history;
     this.#options = options;
-    this.#id = crypto.randomUUID();
-    this.#leaseMs = options.leaseMs ?? LEASE_MS;
-    this.#rows = new ServerRows(pool.address.schema, this.#id, options, this.#leaseMs);
+    const { described, machine, leaseMs = LEASE_MS, takesPart = false } = options;
+    const self = { id: crypto.randomUUID(), described, machine, leaseMs, takesPart };
+    this.#self = self;
+    this.#leaseMs = leaseMs;
+    this.#renewal = new LastRenewal(leaseMs);
+    this.#rows = new ServerRows(pool.address.schema, self);
+    const onRemoved = () => this.#lose('another server has removed its row');
+    if (takesPart) this.members = new Members({ pool, history, self, ownership: this, onRemoved });
   }
 
-  /** It has a connection of its own: a beat must not wait for other statements. */
+  /**
+   * It has a connection of its own: a beat must not wait for other statements. A server that takes part is a member then. Rejects if the database server
+   * refuses, or is not reached in time.
+   */
   static async open(
     { address }: ConnectionPool,
     history: DurableHistory,
     options: LeaseOptions,
   ): Promise<StorageLease> {
     const pool = await ConnectionPool.open({ ...address, pool: 1, timeoutS: BEAT_TIMEOUT_S });
-    return new StorageLease(pool, history, options);
+    const lease = new StorageLease(pool, history, options);
+    try {
+      await lease.members?.join();
+      return lease;
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
   }
 
   /** Whether this server may answer: no other one can own the storage yet. */
   get isHeld(): boolean {
-    return this.#isOwner && this.#history.rollback === undefined && this.#sinceRenewal() < (this.#leaseMs * 2) / 3;
+    return this.#isOwner && this.#history.rollback === undefined && this.#renewal.isFresh;
   }
 
   /** Whether it is this server's, even if it does not know at the moment whether it still is. */
@@ -96,6 +112,7 @@ export class StorageLease {
 
   /** Takes the storage if no other server owns it. Returns whether it is this server's now. */
   async tryTake(): Promise<boolean> {
+    await this.members?.join();
     const patience = this.#pool.patience('taking the storage');
     for (;;) {
       try {
@@ -112,34 +129,29 @@ export class StorageLease {
    * has gone back to a state before its present owner.
    */
   async take(): Promise<void> {
-    let watched: Watched | undefined;
-    let beatAt = Number.NEGATIVE_INFINITY;
+    const standing = this.members === undefined ? new StandBy(this.#leaseMs) : undefined;
     let isUnreached = false;
     for (;;) {
       if (this.#isClosed) throw storageClosed('The storage');
       this.#history.mustBeWhole();
       try {
-        if (performance.now() - beatAt > this.#leaseMs / BEATS) {
-          beatAt = performance.now();
-          await this.#pool.use((connection) => this.#rows.standBy(connection));
-        }
-        const { isTaken, seen } = await this.#look(watched);
-        if (isTaken) return;
-        if (seen === undefined || watched === undefined || !isSame(seen, watched)) watched = seen;
+        if (await (standing === undefined ? this.#takeAsMember() : this.#takeOnceFree(standing))) return;
         isUnreached = false;
+        // A member has waited for its look.
+        if (standing === undefined) continue;
       } catch (error) {
-        // What was watched need not be so any more.
-        watched = undefined;
+        standing?.forget();
         if (!isUnreached && this.#history.rollback === undefined && !this.#isClosed) this.#options.onUnreached?.(error);
         isUnreached = true;
       }
-      await this.#pause(Math.min(LOOK_MS, this.#leaseMs / BEATS));
+      await this.#pause(lookEveryMs(this.#leaseMs));
     }
   }
 
   /** Sets the address that is reported to the other servers, now and whenever this one takes the storage. */
   async announce(address: string): Promise<void> {
     this.#address = address;
+    if (this.members !== undefined) return this.members.announce(address);
     await this.#pool.repeat('announcing an address', (connection) => this.#rows.announce(connection, address));
   }
 
@@ -147,7 +159,9 @@ export class StorageLease {
   async giveUp(): Promise<void> {
     this.#isOwner = false;
     this.#wake();
+    const left = this.members?.leave();
     await this.#beating;
+    if (left !== undefined) return left;
     // If the database server can't be reached, the lease ends by itself.
     await this.#pool.use((connection) => this.#rows.leave(connection)).catch(() => undefined);
   }
@@ -157,12 +171,24 @@ export class StorageLease {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.giveUp();
+    await this.members?.close();
     await this.#pool.close();
   }
 
-  #sinceRenewal(): number {
-    const { steady, wall } = this.#renewedAt;
-    return Math.max(performance.now() - steady, Date.now() - wall);
+  /** Renews the row of a server that stands by when that is due, and takes the storage if it is free. */
+  async #takeOnceFree(standing: StandBy): Promise<boolean> {
+    if (standing.isBeatDue()) await this.#pool.use((connection) => this.#rows.standBy(connection));
+    const { isTaken, seen } = await this.#look(standing.watched);
+    standing.note(seen);
+    return isTaken;
+  }
+
+  async #takeAsMember(): Promise<boolean> {
+    await this.members?.join();
+    const seen = await this.members?.nextLook();
+    this.#owner = seen?.owner;
+    if (seen === undefined || this.#isClosed || !(seen.owner === undefined || seen.isDead)) return false;
+    return this.#takeNow(seen.owner);
   }
 
   /** Takes the storage if it is free. Otherwise returns its owner. */
@@ -175,7 +201,7 @@ export class StorageLease {
       standing: await this.#rows.look(connection),
     }));
     this.#history.noteTerm(standing.term);
-    const owner = standing.owner?.id === this.#id ? undefined : standing.owner;
+    const owner = standing.owner?.id === this.#self.id ? undefined : standing.owner;
     this.#owner = owner;
     const seen = owner && { owner, server, since: performance.now() };
     const isDead = isLongWatched && seen !== undefined && isSame(seen, watched);
@@ -189,9 +215,11 @@ export class StorageLease {
     if (term === undefined || this.#isClosed) return false;
     this.#history.noteTerm(term);
     this.#owner = undefined;
-    this.#renewedAt = before;
+    this.#renewal.note(before);
     this.#isOwner = true;
-    if (this.#address !== undefined) void this.announce(this.#address).catch(() => undefined);
+    // The row of a member has the address already.
+    if (this.members !== undefined) void this.members.lookNow();
+    else if (this.#address !== undefined) void this.announce(this.#address).catch(() => undefined);
     await this.#renew();
     this.#beating = this.#beat();
     return this.#isOwner;
@@ -210,7 +238,7 @@ export class StorageLease {
     try {
       const beat = await this.#pool.use((connection) => this.#rows.beat(connection));
       if (beat !== undefined) {
-        this.#renewedAt = before;
+        this.#renewal.note(before);
         this.#waiting = beat.waiting;
         this.#hasSynchronousReplica = beat.hasSynchronousReplica;
         return;
@@ -220,13 +248,15 @@ export class StorageLease {
       this.#lose('another server has taken it');
     } catch (error) {
       if (isDatabaseError(error, 'storage_rolled_back')) this.#lose('its database has gone back to an earlier state');
-      else if (this.#sinceRenewal() > this.#leaseMs) this.#lose('the database server was not reached in time');
+      else if (this.#renewal.ageMs > this.#leaseMs) this.#lose('the database server was not reached in time');
     }
   }
 
   #lose(why: string): void {
     if (!this.#isOwner) return;
     this.#isOwner = false;
+    // Its row must not go on as the owner's.
+    this.members?.joinAnew();
     this.#options.onLost?.(why);
   }
 
@@ -253,10 +283,37 @@ interface Watched {
   readonly since: number;
 }
 
-function isSame(left: Watched, right: Watched): boolean {
-  return left.owner.id === right.owner.id && left.owner.beats === right.owner.beats && left.server === right.server;
+/** What a server that stands by remembers between two looks. */
+class StandBy {
+  readonly #leaseMs: number;
+  #beatAt = Number.NEGATIVE_INFINITY;
+  #watched: Watched | undefined;
+
+  constructor(leaseMs: number) {
+    this.#leaseMs = leaseMs;
+  }
+
+  get watched(): Watched | undefined {
+    return this.#watched;
+  }
+
+  /** Returns true six times per lease. */
+  isBeatDue(): boolean {
+    if (performance.now() - this.#beatAt <= this.#leaseMs / BEATS) return false;
+    this.#beatAt = performance.now();
+    return true;
+  }
+
+  note(seen: Watched | undefined): void {
+    if (seen === undefined || this.#watched === undefined || !isSame(seen, this.#watched)) this.#watched = seen;
+  }
+
+  /** What was watched need not be so any more. */
+  forget(): void {
+    this.#watched = undefined;
+  }
 }
 
-function times() {
-  return { steady: performance.now(), wall: Date.now() };
+function isSame(left: Watched, right: Watched): boolean {
+  return left.owner.id === right.owner.id && left.owner.beats === right.owner.beats && left.server === right.server;
 }

@@ -17,6 +17,7 @@ import {
 import type { PageStore } from '../../../src/storage/page-store.ts';
 import { toStream } from './body-stream.ts';
 import type { Capabilities, Host, HostAnswer, HostRequest, OpenAnswer, Settings } from './host.ts';
+import { SharedCores } from './shared-cores.ts';
 
 /** A place that keeps its content from one store to the next, until it is removed. */
 export interface Storage {
@@ -34,6 +35,8 @@ interface CoreHostOptions {
   readonly settings?: Settings;
   /** Whether requests go to a second core, which reads the same storage and forwards to the first one what it can't answer. */
   readonly isReader?: boolean;
+  /** Whether requests go to two cores in turn, each of which owns some of the databases. */
+  readonly isShared?: boolean;
   /** The path below which the service is mounted; default the root. */
   readonly basePath?: string;
 }
@@ -69,6 +72,7 @@ export class CoreHost implements Host {
       network: 'the core in this process was given no network',
       gateway: options.basePath === undefined ? true : 'virtual hosts are for services at the root',
       'restart-request': 'nobody is there who could open the core anew',
+      'one-process': options.isShared === true ? 'each service has limits and counts of its own' : true,
       'function-threads': options.createWorkers === undefined ? 'this core was given no threads' : true,
     };
   }
@@ -130,8 +134,8 @@ export class CoreHost implements Host {
   }
 
   async #start(): Promise<void> {
-    const { settings = {}, isReader = false } = this.#options;
-    if (!isReader) {
+    const { settings = {}, isReader = false, isShared = false } = this.#options;
+    if (!isReader && !isShared) {
       this.#core = await this.#open({ config: settings, log: this.#log });
       return;
     }
@@ -141,6 +145,10 @@ export class CoreHost implements Host {
     const logTail = new LogBuffer();
     const log = bufferedLog(this.#log, logTail, this.#clock, followed);
     const shared = { log, logTail, counters: new Counters() };
+    if (isShared) {
+      this.#core = await this.#startShared(shared, present);
+      return;
+    }
     const owner = await this.#open({ ...shared, config: settings });
     present.config = owner.config;
     const { handle: forward, config } = owner;
@@ -153,7 +161,25 @@ export class CoreHost implements Host {
     this.#core = { handle: reader.handle, close };
   }
 
-  async #open(options: Pick<CoreOptions, 'config' | 'log' | 'logTail' | 'counters' | 'reader'>): Promise<Core> {
+  async #startShared(shared: Required<Shared>, present: { config?: Config }): Promise<Running> {
+    const { settings = {} } = this.#options;
+    const cores = new SharedCores();
+    const first = await this.#open({ ...shared, config: settings, member: cores.optionsOf(0) });
+    cores.add(first);
+    present.config = first.config;
+    const { config, registry } = first;
+    const follows = {
+      config,
+      keepNote: registry.keepNote.bind(registry),
+      onUpdate: (name: string) => registry.noteUpdate?.(name),
+    };
+    const second = await this.#open({ ...shared, member: cores.optionsOf(1, follows) });
+    cores.add(second);
+    shared.counters.waitingAtReaders = () => second.waitingFeeds;
+    return cores;
+  }
+
+  async #open(options: Shared & Pick<CoreOptions, 'config' | 'reader' | 'member'>): Promise<Core> {
     const { loadWasm, createWorkers, settings = {} } = this.#options;
     const workers = createWorkers?.(createConfig(settings), this.#log);
     return createCore({
@@ -167,6 +193,8 @@ export class CoreHost implements Host {
     });
   }
 }
+
+type Shared = Pick<CoreOptions, 'log' | 'logTail'> & { readonly counters?: Counters };
 
 interface Running {
   readonly handle: Handle;

@@ -74,4 +74,5 @@ const ofAnyPage = {
   network: 'where a service worker answers, the address below which it does so leads to no server',
   'restart-request': true,
   'function-threads': true,
+  'one-process': true,
 } as const satisfies Capabilities;

@@ -37,6 +37,7 @@ export type Settings = Readonly<Record<string, Readonly<Record<string, string>>>
  * - `gateway`: has CORS and virtual hosts
  * - `restart-request`: does what `_restart` asks for
  * - `function-threads`: functions of documents run in threads of their own
+ * - `one-process`: all requests are answered by one process, with its own limits and counts
  */
 export type Capability =
   | 'any-url'
@@ -52,7 +53,8 @@ export type Capability =
   | 'network'
   | 'gateway'
   | 'restart-request'
-  | 'function-threads';
+  | 'function-threads'
+  | 'one-process';
 
 /** `true`, or the reason why this host lacks it. */
 export type Capabilities = Readonly<Record<Capability, true | string>>;

@@ -30,6 +30,7 @@ const capabilities: Capabilities = {
   gateway: true,
   'restart-request': true,
   'function-threads': true,
+  'one-process': true,
   clock: 'the server uses the clock of its machine',
 };
 

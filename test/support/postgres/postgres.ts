@@ -47,6 +47,18 @@ export async function dropSchema(pool: ConnectionPool): Promise<void> {
   await pool.use((connection) => connection.query(`DROP SCHEMA ${pool.address.schema} CASCADE`));
 }
 
+/** Takes away what version 4 of the tables has added. */
+export async function toVersionThree(pool: ConnectionPool): Promise<void> {
+  const { schema } = pool.address;
+  const texts = [
+    `DROP TABLE ${schema}.pins`,
+    `ALTER TABLE ${schema}.servers DROP COLUMN takes_part, DROP COLUMN adopted`,
+    `ALTER TABLE ${schema}.format DROP COLUMN membership, DROP COLUMN forwarding_key`,
+    `UPDATE ${schema}.format SET version = 3`,
+  ];
+  for (const text of texts) await pool.use((connection) => connection.query(text));
+}
+
 /** The numbers of the records that the journal of a file holds, ascending. */
 export async function recordNumbers(pool: ConnectionPool, file: string): Promise<readonly number[]> {
   const { schema } = pool.address;

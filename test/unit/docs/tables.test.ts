@@ -8,8 +8,8 @@ import { settingsWithoutEffect, withoutEffect } from '../../../src/core/config/f
 import { DEFAULT_SETTINGS, knownNames, UNSET_BY_DEFAULT } from '../../../src/core/config/known-settings.ts';
 import { namesOf, splitName } from '../../../src/core/config/setting-names.ts';
 import { commandNames, helpFor } from '../../../src/node/command-line/help.ts';
+import { presetNames, presetSettings } from '../../../src/node/configuration/presets.ts';
 import serverJson from '../../../src/node/package.json' with { type: 'json' };
-import { presetNames, presetSettings } from '../../../src/node/server/presets.ts';
 import { namesIn, readInterface, readPage, repository, rowsOf } from './pages.ts';
 
 const node = readPage('docs/node.md').text;

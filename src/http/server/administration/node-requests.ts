@@ -1,9 +1,10 @@
 /**
- * `_node/…` and `_membership`: what tools ask a server that could be one of several (docs/http/server.md#nodes). Settee is always a single node, and
- * its name is the default of CouchDB 2 and later.
+ * `_node/…` and `_membership`: what tools ask a server that could be one of several (docs/http/server.md#nodes). A server that shares its databases with
+ * none has the name that CouchDB 2 and later give to single nodes.
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Answer, Context } from '../../request/context.ts';
+import type { OtherServer } from '../../request/sharing.ts';
 import { MethodNotAllowed } from '../../response/error-table.ts';
 import { jsonAnswer } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
@@ -13,7 +14,6 @@ import { postRestart } from './restart.ts';
 import { answerNodeStatistics } from './statistics.ts';
 
 export const NODE_NAME = 'nonode@nohost';
-const NAMES: readonly string[] = ['_local', NODE_NAME];
 
 export async function answerNode(
   service: AdministrationService,
@@ -23,8 +23,14 @@ export async function answerNode(
 ): Promise<Answer> {
   const [name, what, ...rest] = path;
   if (name === undefined) throw missing();
-  if (!NAMES.includes(name)) throw new DatabaseError('not_found', `no such node: ${name}`);
+  const { sharing } = context.services;
+  const ownName = sharing?.name() ?? NODE_NAME;
+  const other = sharing?.others().find((server) => server.name === name);
+  if (name !== '_local' && name !== ownName && other === undefined)
+    throw new DatabaseError('not_found', `no such node: ${name}`);
+  // All servers have the same settings.
   if (what === '_config') return answerNodeConfig(service, context, rest);
+  if (other !== undefined) return askOther(context, other, [what, ...rest]);
   if (what === '_restart') {
     if (context.method !== 'POST') throw new MethodNotAllowed('POST');
     return postRestart(service, context);
@@ -34,7 +40,20 @@ export async function answerNode(
   if (what === '_prometheus' && rest.length === 0) return answerPrometheus(context);
   if (what === '_system' && rest.length === 0) return answerSystem(context);
   if (what !== undefined) throw missing();
-  return jsonAnswer(context, 200, JSON.stringify({ name: NODE_NAME }));
+  return jsonAnswer(context, 200, JSON.stringify({ name: ownName }));
+}
+
+/** Passes on what another server says of itself, and that it is to restart. */
+async function askOther(
+  context: Context,
+  { handle }: OtherServer,
+  path: readonly (string | undefined)[],
+): Promise<Answer> {
+  const { method, headers, body, peer } = context.request;
+  const segments = path.flatMap((segment) => (segment === undefined ? [] : encodeURIComponent(segment)));
+  const url = [context.services.basePath, '_node', '_local', ...segments].join('/');
+  const { status, headers: told, body: said, errorCode } = await handle({ method, url, headers, body, peer });
+  return { status, headers: { ...told }, body: said, ...(errorCode !== undefined && { errorCode }) };
 }
 
 /** The rest of what CouchDB 2 and later report here is about their machine: its processes, schedulers and memory. */
@@ -44,7 +63,10 @@ function answerSystem(context: Context): Answer {
 }
 
 export function getMembership(_service: AdministrationService, context: Context): Answer {
-  return jsonAnswer(context, 200, JSON.stringify({ all_nodes: [NODE_NAME], cluster_nodes: [NODE_NAME] }));
+  const { sharing } = context.services;
+  const others = sharing?.others().map(({ name }) => name) ?? [];
+  const names = [sharing?.name() ?? NODE_NAME, ...others].sort();
+  return jsonAnswer(context, 200, JSON.stringify({ all_nodes: names, cluster_nodes: names }));
 }
 
 /** Fails with `method_not_allowed`. */

@@ -124,16 +124,15 @@ class FollowedViewIndexes implements ViewIndexes {
     return refuse(name);
   }
 
-  build({ name }: Database): Promise<void> {
-    return refuse(name);
-  }
+  /** The owner builds what is needed. */
+  async build(): Promise<void> {}
 
   forget(name: string): void {
     this.#indexes.dropDatabase(name);
   }
 
-  close(): Promise<void> {
-    return this.#indexes.close();
+  close(database?: string): Promise<void> {
+    return this.#indexes.close(database);
   }
 }
 

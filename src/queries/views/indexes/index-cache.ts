@@ -140,9 +140,12 @@ export class IndexCache<I extends CachedIndex> {
     if (entry?.index.databaseName === databaseName) this.#close(file, entry.index.discard());
   }
 
-  async close(): Promise<void> {
+  /** Closes the indexes, after storing what they have. `databaseName`: only those of that database. */
+  async close(databaseName?: string): Promise<void> {
     await Promise.allSettled(this.#opening.values());
-    for (const [file, { index }] of [...this.#open]) this.#close(file, index.close());
+    for (const [file, { index }] of [...this.#open]) {
+      if (databaseName === undefined || index.databaseName === databaseName) this.#close(file, index.close());
+    }
     await Promise.all(this.#closing.values());
   }
 }

@@ -195,7 +195,7 @@ export default suite('accounts_basic_auth', [
       assert.equal((await t.request('GET', '/', before)).status, 200);
       assert.equal((await t.request('GET', '/', { headers: ROOT })).status, 200);
     },
-    { needs },
+    { needs: [...needs, 'one-process'] },
   ),
 
   test(

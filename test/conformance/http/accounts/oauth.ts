@@ -141,7 +141,7 @@ export default suite('accounts_oauth', [
       const again = await t.request('GET', '/_session', { headers });
       assertError(again, 400, 'invalid_signature', 'Invalid signature value.');
     },
-    { needs },
+    { needs: [...needs, 'one-process'] },
   ),
 
   test(

@@ -4,13 +4,14 @@ import { createConnection, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
+import type { Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { silentLog } from '../../../../src/base/system/log.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
 import { createForwarder, type Forwarder } from '../../../../src/node/forwarding/forwarder.ts';
 import { frameOf, HELLO } from '../../../../src/node/forwarding/frames.ts';
 import { type OwnerSocket, openOwnerSocket } from '../../../../src/node/forwarding/owner-socket.ts';
 import { patient } from '../../../support/patience.ts';
+import { collect, Endless, textStream } from './bodies.ts';
 
 let folder = '';
 let path = '';
@@ -58,49 +59,6 @@ function request(method: string, more: Partial<PlainRequest> = {}): PlainRequest
 
 const ok: PlainResponse = { status: 200, headers: {}, body: null };
 
-/** An endless stream that counts what was pulled, and whether it was cancelled. */
-class Endless implements ByteStream {
-  pulled = 0;
-  readonly cancelled: Promise<void>;
-  #cancel: () => void = () => undefined;
-
-  constructor() {
-    this.cancelled = new Promise((resolve) => {
-      this.#cancel = resolve;
-    });
-  }
-
-  async pull(): Promise<Uint8Array> {
-    this.pulled += 16_384;
-    return new Uint8Array(16_384);
-  }
-
-  async cancel(): Promise<void> {
-    this.#cancel();
-  }
-}
-
-function textStream(parts: readonly (string | Error)[], trailers?: Record<string, string>): ByteStream {
-  const rest = [...parts];
-  return {
-    ...(trailers && { trailers }),
-    pull: async () => {
-      const part = rest.shift();
-      if (part instanceof Error) throw part;
-      return part === undefined ? undefined : Buffer.from(part);
-    },
-    cancel: async () => undefined,
-  };
-}
-
-async function collect(body: PlainRequest['body'] | PlainResponse['body']): Promise<string> {
-  if (body === null || typeof body === 'string' || body instanceof Blob) throw new Error('not bytes');
-  if (body instanceof Uint8Array) return Buffer.from(body).toString();
-  const chunks: Uint8Array[] = [];
-  for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
-}
-
 describe('a forwarded request', () => {
   test('arrives with all its parts, and so does the response', async () => {
     let seen: PlainRequest | undefined;
@@ -114,11 +72,14 @@ describe('a forwarded request', () => {
       body,
       peer: '192.0.2.1',
       scheme: 'https' as const,
+      user: { name: 'ü', roles: ['a'] },
+      hops: 1,
     };
     const answer = await forwarder().handle(request('PUT', sent));
-    const { method, url, headers, peer, scheme } = seen ?? request('?');
-    expect({ method, url, headers, peer, scheme }).toEqual({
-      ...{ method: 'PUT', url: '/db/a%2Fb?rev=1-a', peer: '192.0.2.1', scheme: 'https' },
+    const { method, url, headers, peer, scheme, user, hops } = seen ?? request('?');
+    expect({ method, url, headers, peer, scheme, user, hops }).toEqual({
+      ...{ method: 'PUT', url: '/db/a%2Fb?rev=1-a', peer: '192.0.2.1', scheme: 'https', hops: 1 },
+      user: { name: 'ü', roles: ['a'] },
       headers: { 'x-a': 'é', 'x-settee-client': '10.0.0.1' },
     });
     expect(seen?.body).toEqual(body);
@@ -310,7 +271,7 @@ describe('an owner', () => {
     });
     const stranger = createConnection(path);
     stranger.on('error', () => undefined);
-    for (const part of frameOf(HELLO, 0, 'settee-forward-1 of another server')) stranger.write(part);
+    for (const part of frameOf(HELLO, 0, 'settee-forward-2 of another server')) stranger.write(part);
     stranger.resume();
     await once(stranger, 'close');
     const { handle } = forwarder({ secret: 'of another server', waitMs: 50 });

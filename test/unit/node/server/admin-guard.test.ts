@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { adminCommand, nameOfProgram } from '../../../../src/node/server/admin-guard.ts';
+import { adminCommand, nameOfProgram } from '../../../../src/node/configuration/admin-guard.ts';
 
 test('the advised command writes where the server reads', () => {
   const command = (configFile: string | undefined, dataFolder: string | undefined) =>

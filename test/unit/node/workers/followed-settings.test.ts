@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FollowedSettings } from '../../../../src/node/workers/followed-settings.ts';
+import { FollowedSettings } from '../../../../src/node/forwarding/followed-settings.ts';
 
 test('listeners are told what differs, when all of it is effective', () => {
   const settings = new FollowedSettings();

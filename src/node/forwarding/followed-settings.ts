@@ -2,7 +2,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { Notifier } from '../../base/shared/notifier.ts';
 import type { ConfigChange, ConfigStore, SettingName, Settings } from '../../base/system/contract.ts';
 import { ownName } from '../../core/config/setting-names.ts';
-import type { SentSettings } from '../forwarding/frames.ts';
+import type { SentSettings } from './frames.ts';
 
 /** The settings of the owner, which sends all of them at first and after each change. */
 export class FollowedSettings implements ConfigStore {

@@ -1,0 +1,215 @@
+import { DatabaseError } from '../../base/errors/database-error.ts';
+import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import { Notifier } from '../../base/shared/notifier.ts';
+import type { Log } from '../../base/system/contract.ts';
+import type { Core } from '../../core/core.ts';
+import { memberCode } from '../../core/member.ts';
+import type { MemberOptions } from '../../core/sharing.ts';
+import type { Placement } from '../../database/registry/contract.ts';
+import { readOnlyError } from '../../storage/paging/page-errors.ts';
+import type { Members } from '../../storage/postgres/members/members.ts';
+import type { Member, Membership } from '../../storage/postgres/members/membership.ts';
+import { FollowedSettings } from '../forwarding/followed-settings.ts';
+import { createServerLinks, type ServerLinks } from '../forwarding/server-links.ts';
+import { isPresentVersion } from '../forwarding/settings-version.ts';
+import { keepNoteBy, UpdateReports } from './internal-requests.ts';
+import { Owners, serverName } from './owners.ts';
+
+/** How long a request waits for the settings that another server has changed, in milliseconds. */
+const SETTINGS_MS = 5_000;
+
+export interface ClusterOptions {
+  readonly members: Members;
+  /** Whether a server that takes no part owns the storage, and so all databases. */
+  readonly hasOtherOwner: () => boolean;
+  readonly key: string;
+  readonly log: Log;
+  /** See `ServerLinksOptions`. */
+  readonly headersFor: (request: PlainRequest) => Readonly<Record<string, string>>;
+}
+
+/** What this server knows of the others with which it shares a storage, and how it reaches them. */
+export class Cluster {
+  readonly settings = new FollowedSettings();
+  readonly #options: ClusterOptions;
+  readonly #links: ServerLinks;
+  readonly #reports: UpdateReports;
+  readonly #onSettings = new Notifier<void>();
+  readonly #onChange = new Notifier<void>();
+  readonly #stop: () => void;
+  #owners: Owners | undefined;
+  #version = -1;
+  #core: Pick<Core, 'rearrange'> | undefined;
+  #arranging: Promise<void> | undefined;
+  /** The version by which this server has given up what is not its own. */
+  #arranged = -1;
+
+  constructor(options: ClusterOptions) {
+    const { members, key, log, headersFor } = options;
+    this.#options = options;
+    this.#links = createServerLinks({
+      ...{ key, log, headersFor },
+      onSettings: (sent) => {
+        this.settings.receive(sent);
+        this.#onSettings.notify();
+      },
+    });
+    this.#reports = new UpdateReports((request) => this.#ownerOf(undefined)?.(request));
+    this.#stop = members.onMembership((membership) => this.#take(membership));
+    if (members.membership !== undefined) this.#take(members.membership);
+  }
+
+  /** What all servers of the storage know. */
+  get key(): string {
+    return this.#options.key;
+  }
+
+  /** Tells the core of each change from now on. */
+  attach(core: Pick<Core, 'rearrange'> | undefined): void {
+    this.#core = core;
+  }
+
+  /** For the owner of the list of databases; `follows`: for another one. */
+  memberOptions(isCoordinator: boolean): MemberOptions {
+    const { settings } = this;
+    const owner = () => this.#ownerOf(undefined);
+    return {
+      code: memberCode,
+      placement: this.#placement,
+      ownerOf: (database) => this.#ownerOf(database),
+      name: () => this.#name,
+      others: () => this.#others(),
+      lookAgain: () => this.lookAgain(),
+      follows: isCoordinator
+        ? undefined
+        : {
+            config: settings,
+            hasPresentSettings: (notes) => isPresentVersion(settings.version, notes),
+            whenSettings: () => this.whenSettings(),
+            keepNote: keepNoteBy(owner),
+            onUpdate: (name) => this.#reports.add(name),
+          },
+    };
+  }
+
+  get #name(): string {
+    const { membership } = this.#options.members;
+    const self = membership?.members.find(({ id }) => id === membership.self);
+    return self === undefined ? 'settee@unknown' : serverName(self);
+  }
+
+  readonly #placement: Placement = {
+    owns: (name) => {
+      const { members, hasOtherOwner } = this.#options;
+      return members.isMember && !hasOtherOwner() && this.#isSelf(this.#owners?.ownerOf(name));
+    },
+    whenFree: (name) => this.#whenFree(name),
+  };
+
+  #isSelf(member: Member | undefined): boolean {
+    return member !== undefined && member.id === this.#options.members.membership?.self;
+  }
+
+  #ownerOf(database: string | undefined): Handle | undefined {
+    const owners = this.#owners;
+    const owner = database === undefined ? owners?.coordinator : owners?.ownerOf(database);
+    if (this.#isSelf(owner)) return undefined;
+    const address = owner?.address;
+    if (address === undefined) return () => noOwner();
+    return (request) => this.#links.forward(address, request);
+  }
+
+  #others(): { readonly name: string; readonly handle: Handle }[] {
+    const { membership } = this.#options.members;
+    return (membership?.members ?? []).flatMap((member) => {
+      const { address } = member;
+      if (address === undefined || member.id === membership?.self) return [];
+      return [{ name: serverName(member), handle: (request) => this.#links.forward(address, request) }];
+    });
+  }
+
+  async lookAgain(): Promise<void> {
+    await this.#options.members.lookNow();
+    await this.#arranging;
+  }
+
+  /** All living members have given up what is not their own. */
+  async #whenFree(name: string): Promise<void> {
+    for (;;) {
+      if (!this.#placement.owns(name)) throw readOnlyError(name);
+      const { membership } = this.#options.members;
+      if (membership?.members.every(({ adopted }) => adopted >= membership.version) === true) return;
+      await new Promise<void>((resolve) => {
+        const stop = this.#onChange.listen(() => {
+          stop();
+          resolve();
+        });
+      });
+    }
+  }
+
+  #take(membership: Membership): void {
+    if (membership.version !== this.#version) {
+      this.#version = membership.version;
+      this.#owners = new Owners(membership);
+    }
+    const { coordinator } = this.#owners ?? {};
+    const others = membership.members.filter(({ id }) => id !== membership.self);
+    this.#links.retain(others.flatMap(({ address }) => address ?? []));
+    this.#links.followSettings(this.#isSelf(coordinator) ? undefined : coordinator?.address);
+    this.#arranging ??= this.#arrange().finally(() => {
+      this.#arranging = undefined;
+    });
+    this.#onChange.notify();
+  }
+
+  /** Gives up what is not this server's own any more, then says so. */
+  async #arrange(): Promise<void> {
+    const { members, log } = this.#options;
+    for (;;) {
+      const version = this.#version;
+      const { membership } = members;
+      const self = membership?.members.find(({ id }) => id === membership.self);
+      if (this.#arranged === version && (self === undefined || self.adopted >= version)) return;
+      await this.#core?.rearrange();
+      this.#arranged = version;
+      try {
+        await members.adopt(version);
+      } catch (error) {
+        log.debug(`the other servers were not told: ${error instanceof Error ? error.message : String(error)}`);
+        return;
+      }
+    }
+  }
+
+  /** Resolves when settings have come, or after some seconds. */
+  whenSettings(): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        stop();
+        resolve();
+      };
+      const timer = setTimeout(end, SETTINGS_MS);
+      const stop = this.#onSettings.listen(end);
+    });
+  }
+
+  close(): void {
+    this.#stop();
+    this.#reports.close();
+    this.#links.close();
+  }
+}
+
+function noOwner(): PlainResponse {
+  const { reason } = new DatabaseError(
+    'not_owner',
+    'No server owns this at the moment; another one is about to take over. The request was not processed. Send it again in a moment.',
+  );
+  return {
+    status: 503,
+    headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '1' },
+    body: `${JSON.stringify({ error: 'service_unavailable', reason })}\n`,
+  };
+}

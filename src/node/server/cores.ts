@@ -1,0 +1,106 @@
+import type { ByteBudget } from '../../base/shared/byte-budget.ts';
+import type { Handle } from '../../base/shared/message.ts';
+import type { ConfigStore, Log } from '../../base/system/contract.ts';
+import type { LogTail } from '../../base/system/log-buffer.ts';
+import type { SettingsStore } from '../../core/config/config-store.ts';
+import { type Core, type CoreOptions, createCore, type Health, type Network } from '../../core/core.ts';
+import type { Registry } from '../../database/registry/contract.ts';
+import { createGateway } from '../../http/middleware/gateway.ts';
+import { answerInternally } from '../cluster/internal-requests.ts';
+import type { Seat } from '../cluster/seat.ts';
+import type { ForReaders } from '../forwarding/for-readers.ts';
+import { connectionsOfReplications } from '../http/connection-limit.ts';
+import type { Home } from './home.ts';
+import type { MemberService } from './owned-service.ts';
+import { createPlatform } from './platform.ts';
+
+interface CoresOptions {
+  readonly home: Home;
+  /** Undefined if one server at a time owns all databases. */
+  readonly seat: Seat | undefined;
+  readonly log: Log;
+  readonly logTail: LogTail;
+  readonly bytesInFlight: ByteBudget;
+  readonly readers: ForReaders;
+  readonly options: { readonly readers?: object | undefined; readonly replicatesByDocuments?: boolean | undefined };
+  readonly network: Network;
+  readonly ownUrl: () => string | undefined;
+  readonly restart: () => Promise<void>;
+}
+
+/** The services that a server opens one after another: as the owner of its storage, and as a member beside the owner. */
+export class Cores {
+  readonly #options: CoresOptions;
+  #registry: Registry | undefined;
+
+  constructor(options: CoresOptions) {
+    this.#options = options;
+  }
+
+  /** For the owner of the storage. */
+  async open(settings: SettingsStore): Promise<Core> {
+    const { home, seat, readers, log, options } = this.#options;
+    await home.guard?.follow(settings);
+    const cluster = await seat?.cluster();
+    const member = cluster?.memberOptions(true);
+    const core = await this.#create(settings, { config: settings, member, health: this.#health('owner') });
+    if (options.readers !== undefined || seat !== undefined) await readers.follow(settings, core.registry, log);
+    seat?.followPins(settings);
+    cluster?.attach(core);
+    return core;
+  }
+
+  /** Undefined if the server stands by while another one owns the storage. */
+  get member(): MemberService | undefined {
+    const { seat } = this.#options;
+    if (seat === undefined) return undefined;
+    return {
+      open: () => this.#openMember(seat),
+      get settings() {
+        return seat.settings;
+      },
+    };
+  }
+
+  async #openMember(seat: Seat): Promise<Core> {
+    const settings = await seat.whenSettings();
+    const cluster = await seat.cluster();
+    this.#options.readers.followed = cluster.settings;
+    const core = await this.#create(settings, { member: cluster.memberOptions(false), health: this.#health('member') });
+    cluster.attach(core);
+    return core;
+  }
+
+  async #create(settings: ConfigStore, own: Pick<CoreOptions, 'config' | 'member' | 'health'>): Promise<Core> {
+    const { home, log, logTail, bytesInFlight, readers, network, ownUrl, restart, options } = this.#options;
+    const core = await createCore({
+      ...createPlatform(settings, log),
+      ...own,
+      storage: home.openStore(),
+      ...{ log, logTail, bytesInFlight, counters: readers.begin() },
+      network: { ...network, mostConnections: connectionsOfReplications() },
+      ownBase: ownUrl,
+      replicatesByDocuments: options.replicatesByDocuments,
+      restart,
+      gateway: createGateway,
+    });
+    this.#registry = core.registry;
+    return core;
+  }
+
+  /** Answers what servers of the cluster ask each other, too. */
+  handleOf(handle: Handle): Handle {
+    return this.#options.seat === undefined ? handle : answerInternally(() => this.#registry, handle);
+  }
+
+  /** What `_up` says about a server that shares its storage, or has readers. */
+  #health(role: 'owner' | 'member'): Health | undefined {
+    const { home, options } = this.#options;
+    const { shared } = home;
+    if (shared === undefined) return options.readers && (() => ({ role }));
+    return () => {
+      const { hasSynchronousReplica: replica } = shared;
+      return { role, ...(replica !== undefined && { synchronous_replica: replica }) };
+    };
+  }
+}
