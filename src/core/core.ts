@@ -139,6 +139,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const parts = deferParts({
     ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
     ...{ registry: () => registry, access: () => access },
+    ...{ openIndexes: (reader ?? member)?.code.openIndexes, buildsIndexes: reader === undefined },
   });
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
@@ -167,6 +168,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
     ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, sharing: member },
+    isLeftToOwner: reader?.code.isLeftToOwner,
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),

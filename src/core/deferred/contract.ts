@@ -30,6 +30,8 @@ import type { OpenValidators } from '../../queries/design/write-validation.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
 import type { Databases } from '../../queries/views/background-builds.ts';
 import type { ViewIndexes } from '../../queries/views/contract.ts';
+import type { FollowedViewIndexesOptions } from '../../queries/views/following/followed-view-indexes.ts';
+import type { ViewIndexesOptions } from '../../queries/views/view-indexes.ts';
 import type { ReplicationActivity, ReplicatorHost } from '../../replication/contract.ts';
 import type { ReplicationDocumentGuard } from '../../replication/documents/document-guard.ts';
 import type { DocumentSecretsOptions } from '../../replication/documents/document-secrets.ts';
@@ -134,6 +136,10 @@ export interface ViewOptions extends QueryServerOptions {
   readonly sandbox: Sandbox | undefined;
   /** See `CoreOptions`. */
   readonly engine: string | undefined;
+  /** Makes the indexes of a service that does not own all databases. By default it does. */
+  readonly openIndexes?: ((options: ViewIndexesOptions & FollowedViewIndexesOptions) => ViewIndexes) | undefined;
+  /** Whether indexes are built in the background. Default: true. */
+  readonly buildsIndexes?: boolean | undefined;
 }
 
 export interface ViewService extends ViewPart {

@@ -22,7 +22,8 @@ import { openValidators } from '../../queries/design/validators.ts';
 import { createFinder } from '../../queries/find/finder.ts';
 import { createQueryMappers } from '../../queries/find/query-mapper.ts';
 import type { Sandbox } from '../../queries/sandbox/contract.ts';
-import { BackgroundBuilds } from '../../queries/views/background-builds.ts';
+import { BackgroundBuilds, type Databases } from '../../queries/views/background-builds.ts';
+import type { ViewIndexes } from '../../queries/views/contract.ts';
 import { createViewIndexes } from '../../queries/views/view-indexes.ts';
 import { FairConnectionLimits, HostConnectionLimits } from '../../replication/connection-limits.ts';
 import { StoredDocumentGuard } from '../../replication/documents/document-guard.ts';
@@ -82,9 +83,11 @@ function createQueryServer({ config, log }: QueryServerOptions, sandbox: Sandbox
   };
 }
 
-function createViews({ databases, engine, ...options }: ViewOptions): ViewService {
+function createViews({ databases, engine, openIndexes, buildsIndexes = true, ...options }: ViewOptions): ViewService {
   const mappers = { query: createQueryMappers() };
-  const service = createViewIndexes({ ...options, mappers, ...(engine === undefined ? {} : { engine }) });
+  const all = { ...options, mappers, databases, ...(engine === undefined ? {} : { engine }) };
+  const service = openIndexes?.(all) ?? createViewIndexes(all);
+  if (!buildsIndexes) return withoutBuilds(service, databases);
   const background = new BackgroundBuilds({
     databases,
     log: options.log,
@@ -98,6 +101,22 @@ function createViews({ databases, engine, ...options }: ViewOptions): ViewServic
     close: async (database) => {
       if (database === undefined) await background.close();
       await service.close(database);
+    },
+  };
+}
+
+/** The owner builds what is needed. */
+function withoutBuilds(service: ViewIndexes, databases: Databases): ViewService {
+  const endEvents = databases.onEvent(({ type, name }) => {
+    if (type === 'deleted') service.forget(name);
+  });
+  return {
+    service,
+    handlers: viewHandlers,
+    buildSoon: () => undefined,
+    close: (database) => {
+      if (database === undefined) endEvents();
+      return service.close(database);
     },
   };
 }

@@ -6,7 +6,7 @@ import type { DocId, RevId, RevisionNode, RevisionPath, StoredAttachment } from 
  * What the layers above see of one open database. One writer applies changes, in the order in which they were
  * submitted; all others read snapshots. All methods fail with `storage_closed` after `close`.
  */
-export interface Database {
+export interface Database extends Pick<DatabaseOrigin, 'epoch'> {
   readonly name: string;
   readonly uuid: string;
   /** Microseconds since the epoch, as text. Changes only when data may have been lost. */

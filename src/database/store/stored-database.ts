@@ -105,6 +105,10 @@ export class StoredDatabase implements Database {
     return this.#reader.uuid;
   }
 
+  get epoch(): number {
+    return this.#reader.epoch;
+  }
+
   get instanceStartTime(): string {
     return this.#reader.instanceStartTime;
   }

@@ -30,15 +30,17 @@ function plain(text: string): string {
   return PLAIN.test(text) ? text : JSON.stringify(text.slice(0, MAX_LENGTH));
 }
 
-/** Counts and logs requests and responses, except the service's own. `next` answers failures, too. */
+/** Counts and logs requests and responses, except the service's own, and those that another process answers. `next` answers failures, too. */
 export function countRequests(next: Handler): Handler {
   return (context) => {
     const { request, services } = context;
     if (request.user !== undefined) return next(context);
-    const { clock, statistics, log } = services;
+    const { clock, statistics, log, isLeftToOwner } = services;
     const began = clock.monotonic();
-    statistics.noteRequest(request.method, began);
+    if (isLeftToOwner === undefined) statistics.noteRequest(request.method, began);
     return whenReady(next(context), (answer) => {
+      if (isLeftToOwner?.(answer) === true) return answer;
+      if (isLeftToOwner !== undefined) statistics.noteRequest(request.method, began);
       const ms = clock.monotonic() - began;
       statistics.noteAnswer(answer.status, ms);
       log.request?.(() => requestEntry(context, answer, ms));

@@ -7,8 +7,9 @@ import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
 import { isAnsweredByReaders, isOfEachServer, resourceOf } from '../request/read-only-requests.ts';
+import { RepeatableStream } from '../request/repeatable-stream.ts';
 import type { Sharing } from '../request/sharing.ts';
-import { cancelBody, MAY_BE_ANSWERED_ELSEWHERE } from './elsewhere.ts';
+import { cancelBody, isAnsweredElsewhere, withBody } from './elsewhere.ts';
 import { followVirtualHosts } from './gateway.ts';
 
 export interface MemberHost extends Pick<Sharing, 'ownerOf'> {
@@ -74,7 +75,7 @@ interface Service {
 
 class Exchange {
   readonly #service: Service;
-  readonly #request: PlainRequest;
+  #request: PlainRequest;
   readonly #place: Place;
   #hasLooked = false;
   /** When it was first sent to a server that did not own the database. */
@@ -98,7 +99,20 @@ class Exchange {
     const { answer, registry, host } = this.#service;
     const isPresent = () => host.hasPresentSettings?.(registry.notes) !== false;
     if (!isPresent()) return owner === undefined ? this.#answerLater(isPresent) : this.#sendTo(owner);
-    return whenReady(answer(this.#request), (response) => this.#orElsewhere(response));
+    const { body } = this.#request;
+    // What only reads bounds its body.
+    const isSentOn = owner !== undefined && this.#place.isReadHere;
+    const repeatable = isSentOn && isStream(body) ? new RepeatableStream(body) : undefined;
+    const asked = repeatable === undefined ? this.#request : withBody(this.#request, repeatable);
+    return whenReady(answer(asked), (response) => {
+      if (this.#hasLooked || !isAnsweredElsewhere(response)) {
+        repeatable?.end();
+        return response;
+      }
+      if (repeatable !== undefined) this.#request = withBody(this.#request, repeatable.again());
+      else if (isStream(body)) return response;
+      return this.#elsewhere(response);
+    });
   }
 
   /** Another server changes the settings; they are on their way. */
@@ -109,10 +123,7 @@ class Exchange {
   }
 
   /** What this server could not answer may have another owner by now. */
-  #orElsewhere(response: PlainResponse): MaybePromise<PlainResponse> {
-    const { errorCode } = response;
-    if (errorCode === undefined || !MAY_BE_ANSWERED_ELSEWHERE.has(errorCode)) return response;
-    if (this.#hasLooked || isStream(this.#request.body)) return response;
+  #elsewhere(response: PlainResponse): MaybePromise<PlainResponse> {
     return whenReady(cancelBody(response), async () => {
       const { host } = this.#service;
       if (host.ownerOf(this.#place.database) === undefined) await this.#lookAgain();

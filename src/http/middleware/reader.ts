@@ -6,7 +6,8 @@ import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
 import { isAnsweredByReaders } from '../request/read-only-requests.ts';
-import { cancelBody, MAY_BE_ANSWERED_ELSEWHERE } from './elsewhere.ts';
+import { RepeatableStream } from '../request/repeatable-stream.ts';
+import { cancelBody, isAnsweredElsewhere, withBody } from './elsewhere.ts';
 import { followVirtualHosts } from './gateway.ts';
 
 interface ReaderHost {
@@ -16,7 +17,7 @@ interface ReaderHost {
 
 /**
  * Answers what only reads, with every change that was acknowledged before the request came (`Registry.refresh`), and forwards everything else. What
- * turns out to need the owner goes to it, too, unless the request's body was a stream, which is read only once.
+ * turns out to need the owner goes to it, too, with the whole body, whether it was read or not.
  */
 export function answerAsReader(
   { registry, basePath, config }: Pick<Services, 'registry' | 'basePath' | 'config'>,
@@ -30,12 +31,18 @@ export function answerAsReader(
     const hosts = virtualHosts();
     return hosts.isEmpty || host === undefined || hosts.rewrite(host, request.url) === undefined;
   };
-  const answered = (request: PlainRequest): MaybePromise<PlainResponse> =>
-    whenReady(answer(request), (response) => {
-      const needsOwner = response.errorCode !== undefined && MAY_BE_ANSWERED_ELSEWHERE.has(response.errorCode);
-      if (!needsOwner || isStream(request.body)) return response;
-      return whenReady(cancelBody(response), () => forward(request));
+  const answered = (request: PlainRequest): MaybePromise<PlainResponse> => {
+    const repeatable = isStream(request.body) ? new RepeatableStream(request.body) : undefined;
+    const asked = repeatable === undefined ? request : withBody(request, repeatable);
+    return whenReady(answer(asked), (response) => {
+      if (!isAnsweredElsewhere(response)) {
+        repeatable?.end();
+        return response;
+      }
+      const again = repeatable === undefined ? request : withBody(request, repeatable.again());
+      return whenReady(cancelBody(response), () => forward(again));
     });
+  };
   return (request) => {
     if (!isOwn(request)) return forward(request);
     let isFresh = false;

@@ -7,7 +7,7 @@ import { must } from '../../base/shared/assert.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../base/shared/byte-budget.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
-import type { PlainRequest, ResponseBody } from '../../base/shared/message.ts';
+import type { PlainRequest, PlainResponse, ResponseBody } from '../../base/shared/message.ts';
 import type { ActiveTasks } from '../../base/system/active-tasks.ts';
 import { clientAddressOf } from '../../base/system/config.ts';
 import type { ConfigStore, Gzip, Log, Metric } from '../../base/system/contract.ts';
@@ -49,6 +49,8 @@ export interface Services {
   readonly beginnings?: Beginnings | undefined;
   /** Returns what `_up` says in addition, if the host has something to say. */
   readonly health?: (() => Readonly<Record<string, string | boolean>>) | undefined;
+  /** Whether another process answers in place of this response. Default: there is none. */
+  readonly isLeftToOwner?: ((answer: Pick<PlainResponse, 'errorCode'>) => boolean) | undefined;
   /** The servers with which this one shares the databases, if there are any. */
   readonly sharing?: Sharing | undefined;
   /** The beginning of every path, without a slash at its end; empty if the service is at the root. */

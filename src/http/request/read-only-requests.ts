@@ -8,15 +8,18 @@ import type { PlainRequest } from '../../base/shared/message.ts';
 
 /**
  * What a process that only reads the databases answers itself (docs/internals.md#several-processes), among the requests that only read; all else goes
- * to the owner: what needs an index, what the owner alone knows, and whatever is not named here.
+ * to the owner: what the owner alone knows, and whatever is not named here.
  */
-const ANSWERED_BY_READERS: Readonly<Record<'server' | 'database', readonly string[]>> = {
+const ANSWERED_BY_READERS: Readonly<Record<'server' | 'database' | 'design', readonly string[]>> = {
   server: ['', '_all_dbs', '_session', '_up', '_utils', '_uuids', 'favicon.ico'],
   database: [
     '_all_docs',
     '_bulk_get',
     '_changes',
     '_design_docs',
+    '_explain',
+    '_find',
+    '_index',
     '_local',
     '_local_docs',
     '_missing_revs',
@@ -24,7 +27,10 @@ const ANSWERED_BY_READERS: Readonly<Record<'server' | 'database', readonly strin
     '_revs_limit',
     '_security',
   ],
+  design: ['_list', '_show', '_view'],
 };
+/** With a feed, these go on for long, and then an index may need the owner. */
+const LIVE_QUERIES: readonly string[] = ['_find', '_view'];
 /** Databases whose names look like names of resources. The owner shows what is in `_replicator`: it knows how its replications are. */
 const SYSTEM_DATABASES: readonly string[] = ['_users', '_global_changes'];
 
@@ -78,13 +84,21 @@ export function isReadOnlyRequest(
 export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url' | 'headers'>, base: string): boolean {
   const { url } = request;
   if (!isReadOnlyRequest(request, base) || !url.startsWith(base)) return false;
-  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [path = '', search = ''] = url.slice(base.length).split(/[?#]/, 2);
   const [first = '', second, third, fourth] = path.split('/').filter(Boolean);
-  const { server, database } = ANSWERED_BY_READERS;
+  const { server, database, design } = ANSWERED_BY_READERS;
   if (first === '' || (isWord(first) && !SYSTEM_DATABASES.includes(first))) return server.includes(first);
   if (second === undefined) return false;
-  if (second === '_design' && third !== undefined) return fourth === undefined || !isWord(fourth);
-  return database.includes(second) || !isWord(second);
+  const isOfDesign = second === '_design' && third !== undefined;
+  const resource = isOfDesign ? fourth : second;
+  if (resource === undefined || !isWord(resource)) return true;
+  if (LIVE_QUERIES.includes(resource) && hasFeed(search)) return false;
+  return (isOfDesign ? design : database).includes(resource);
+}
+
+/** Whether the query string has that parameter, percent-encoded or not. */
+function hasFeed(search: string): boolean {
+  return /feed|%/.test(search) && new URLSearchParams(search).has('feed');
 }
 
 /**

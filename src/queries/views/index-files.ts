@@ -7,7 +7,7 @@ import type { GroupDefinition } from './trees/definition.ts';
 /** The end of an index file's name, after that of the database's file and a dot: the signature. */
 const INDEX_SUFFIX = /^[0-9a-f]{32}$/;
 
-export function indexFile({ file }: DatabaseOrigin, { signature }: GroupDefinition): string {
+export function indexFile({ file }: Pick<DatabaseOrigin, 'file'>, { signature }: GroupDefinition): string {
   return `${file}.${signature}`;
 }
 

@@ -10,6 +10,7 @@ import type { Database, DatabaseOrigin } from '../../database/store/contract.ts'
 import type { PageFile, PageStore } from '../../storage/page-store.ts';
 import type { Sandbox } from '../sandbox/contract.ts';
 import type { DesignDocument, MapperFactory, ViewGroup, ViewIndexes } from './contract.ts';
+import { DefinitionCache } from './definition-cache.ts';
 import { designDocumentsOf, indexFile, indexFilesOf } from './index-files.ts';
 import { IndexCache } from './indexes/index-cache.ts';
 import { IndexLease } from './indexes/index-lease.ts';
@@ -17,9 +18,6 @@ import { ViewFunctions } from './indexes/view-functions.ts';
 import { isOpen, ViewIndex, type ViewIndexOptions } from './indexes/view-index.ts';
 import { defaultViewSettings, type ViewSettings } from './settings.ts';
 import { type GroupDefinition, parseDefinition, parseTemporary } from './trees/definition.ts';
-
-/** The number of parsed design documents that are kept. */
-const MAX_DEFINITIONS = 200;
 
 export interface ViewIndexesOptions {
   readonly store: PageStore;
@@ -48,9 +46,8 @@ class StoredViewIndexes implements ViewIndexes {
   readonly #settings: ViewSettings;
   readonly #cache: CacheBudget;
   readonly #functions: ViewFunctions;
-  readonly #indexes: IndexCache;
-  /** By database file, design document and revision. */
-  readonly #definitions = new Map<string, GroupDefinition>();
+  readonly #indexes: IndexCache<ViewIndex>;
+  readonly #definitions = new DefinitionCache();
   readonly #origins = new WeakMap<Database, DatabaseOrigin>();
   /** Files that were created here, and whose indexes have not been built in the background: a query that does not update creates one, too. */
   readonly #created = new Set<string>();
@@ -69,7 +66,7 @@ class StoredViewIndexes implements ViewIndexes {
   open(database: Database, designDocument: DesignDocument): MaybePromise<ViewGroup> {
     const origin = this.#origins.get(database);
     if (origin === undefined) return this.#openGroup(database, designDocument);
-    const definition = this.#definitions.get(definitionKey(origin, designDocument));
+    const definition = this.#definitions.known(origin, designDocument);
     if (definition === undefined) return this.#openGroup(database, designDocument);
     const index = this.#indexes.leaseOpen(indexFile(origin, definition));
     if (index === undefined) return this.#openGroup(database, designDocument);
@@ -78,7 +75,7 @@ class StoredViewIndexes implements ViewIndexes {
 
   async #openGroup(database: Database, designDocument: DesignDocument): Promise<ViewGroup> {
     const origin = await this.#originOf(database);
-    const definition = await this.#definitionOf(origin, designDocument);
+    const definition = await this.#definitions.of(origin, designDocument);
     this.#functions.checkLanguage(definition.language);
     const index = await this.#lease(database, origin, definition);
     return this.#group(index, database, origin, designDocument);
@@ -125,19 +122,6 @@ class StoredViewIndexes implements ViewIndexes {
     const origin = await database.origin();
     this.#origins.set(database, origin);
     return origin;
-  }
-
-  async #definitionOf(origin: DatabaseOrigin, designDocument: DesignDocument): Promise<GroupDefinition> {
-    const key = definitionKey(origin, designDocument);
-    const known = this.#definitions.get(key);
-    if (known !== undefined) return known;
-    const definition = await parseDefinition(designDocument.body);
-    this.#definitions.set(key, definition);
-    for (const oldest of this.#definitions.keys()) {
-      if (this.#definitions.size <= MAX_DEFINITIONS) break;
-      this.#definitions.delete(oldest);
-    }
-    return definition;
   }
 
   async #openIndex(
@@ -215,7 +199,7 @@ class StoredViewIndexes implements ViewIndexes {
   async #wantedFiles(database: Database, origin: DatabaseOrigin): Promise<Set<string>> {
     const wanted = new Set<string>();
     for (const design of await designDocumentsOf(database)) {
-      const definition = await this.#definitionOf(origin, design).catch(() => undefined);
+      const definition = await this.#definitions.of(origin, design).catch(() => undefined);
       if (definition !== undefined) wanted.add(indexFile(origin, definition));
     }
     return wanted;
@@ -225,7 +209,7 @@ class StoredViewIndexes implements ViewIndexes {
     const origin = await this.#originOf(database);
     const design = (await designDocumentsOf(database)).find((document) => document.id === id);
     if (design === undefined) return;
-    const definition = await this.#definitionOf(origin, design);
+    const definition = await this.#definitions.of(origin, design);
     const file = indexFile(origin, definition);
     if (definition.views.size === 0 || !(await this.#needsBuild(origin, file))) return;
     const group = await this.open(database, design);
@@ -250,8 +234,4 @@ class StoredViewIndexes implements ViewIndexes {
   close(database?: string): Promise<void> {
     return this.#indexes.close(database);
   }
-}
-
-function definitionKey({ file }: DatabaseOrigin, { id, rev }: DesignDocument): string {
-  return `${file} ${rev} ${id}`;
 }

@@ -147,6 +147,7 @@ function fakeDatabase(watch: Watch): Database {
     uuid: 'u',
     instanceStartTime: '1',
     updateSeq: 1,
+    epoch: 1,
     origin: unused,
     upload: unused,
     info: async () => ({

@@ -213,9 +213,8 @@ export class FollowedDatabase implements Database {
     return this.#generation.reader.purgeSeq;
   }
 
-  /** The owner's epoch: raised each time that the file is opened by an owner. */
   get epoch(): number {
-    return this.#generation.opened.file.opening.epoch;
+    return this.#generation.reader.epoch;
   }
 
   /** Identifies what the last refresh that found something has found. */

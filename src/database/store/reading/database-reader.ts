@@ -37,6 +37,10 @@ export class DatabaseReader {
     return this.#source.head.current.uuid;
   }
 
+  get epoch(): number {
+    return this.#source.file.opening.epoch;
+  }
+
   get instanceStartTime(): string {
     return this.#source.head.current.instanceStartTime;
   }

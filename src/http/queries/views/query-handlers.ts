@@ -1,6 +1,6 @@
 /** Queries of views, several at once, and temporary ones (docs/http/views.md). */
 
-import { DatabaseError } from '../../../base/errors/database-error.ts';
+import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import { ownMember } from '../../../base/json/objects.ts';
 import type { Database } from '../../../database/store/contract.ts';
 import type { ViewIndexes } from '../../../queries/views/contract.ts';
@@ -37,10 +37,11 @@ export function getView(
   rest: readonly string[],
 ): Promise<Answer> {
   const { design, view } = viewPath(rest);
-  context.services.statistics.counters.viewReads.value += 1;
-  return withDesignGroup(views, context, database, design, async (lease) => {
-    return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view) });
-  });
+  return countedRead(context, () =>
+    withDesignGroup(views, context, database, design, async (lease) => {
+      return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view) });
+    }),
+  );
 }
 
 /** The members of the request body are parameters as well, most importantly `keys`. `…/queries` asks several at once. */
@@ -53,11 +54,12 @@ export async function postView(
   if (rest.length === 3 && rest[2] === QUERIES)
     return postQueries(views, context, database, viewPath(rest.slice(0, 2)));
   const { design, view } = viewPath(rest);
-  context.services.statistics.counters.viewReads.value += 1;
   const body = await readText(context);
-  return withDesignGroup(views, context, database, design, async (lease) => {
-    return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view, body) });
-  });
+  return countedRead(context, () =>
+    withDesignGroup(views, context, database, design, async (lease) => {
+      return answerQuery(views, context, lease, { design, query: await readViewQuery(context, lease, view, body) });
+    }),
+  );
 }
 
 async function postQueries(
@@ -67,13 +69,27 @@ async function postQueries(
   { design, view }: ViewPath,
 ): Promise<Answer> {
   const body = await readText(context);
-  context.services.statistics.counters.viewReads.value += 1;
-  return withDesignGroup(views, context, database, design, async (lease) => {
-    const asked = await readViewQueries(context, lease, view, body);
-    if (asked === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
-    const source = await openSource(lease, view, asked.options);
-    return textAnswer(context, 200, await streamedBody(context, queriesText(source, asked), lease.release));
-  });
+  return countedRead(context, () =>
+    withDesignGroup(views, context, database, design, async (lease) => {
+      const asked = await readViewQueries(context, lease, view, body);
+      if (asked === undefined) throw new DatabaseError('bad_request', '`queries` must be a JSON list of objects.');
+      const source = await openSource(lease, view, asked.options);
+      return textAnswer(context, 200, await streamedBody(context, queriesText(source, asked), lease.release));
+    }),
+  );
+}
+
+/** Counts a read of a view, unless another process does it. */
+async function countedRead(context: Context, answer: () => Promise<Answer>): Promise<Answer> {
+  const { viewReads } = context.services.statistics.counters;
+  try {
+    const made = await answer();
+    viewReads.value += 1;
+    return made;
+  } catch (error) {
+    if (!isDatabaseError(error, 'not_owner')) viewReads.value += 1;
+    throw error;
+  }
 }
 
 /** Answers as a stored view does (docs/http/views.md#temporary-views). */

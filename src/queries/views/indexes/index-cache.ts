@@ -1,23 +1,36 @@
 import { DatabaseError, isDatabaseError } from '../../../base/errors/database-error.ts';
 import type { Log } from '../../../base/system/contract.ts';
-import type { ViewIndex } from './view-index.ts';
 
-interface OpenIndex {
-  readonly index: ViewIndex;
+/** What the cache needs to know of an index. */
+export interface CachedIndex {
+  readonly databaseName: string;
+  /** Whether it has to be opened again. */
+  readonly hasFailed: boolean;
+  /** The error that showed that its file is damaged. */
+  readonly damage: DatabaseError | undefined;
+  /** Whether work runs that must continue even if no one reads. */
+  readonly isBusy: boolean;
+  close(): Promise<void>;
+  /** Closes it without storing anything more. Callers that still use it receive `error`, by default that it was deleted. */
+  discard(error?: DatabaseError): Promise<void>;
+}
+
+interface OpenIndex<I> {
+  readonly index: I;
   users: number;
 }
 
-type OpenIndexFile = (damage: DatabaseError | undefined) => Promise<ViewIndex>;
+type OpenIndexFile<I> = (damage: DatabaseError | undefined) => Promise<I>;
 
 /**
  * The open indexes, by file. At most `maxIdle` are open, unless more are in use; among those that are not in use, the least
  * recently used one is closed first. An index that is being updated or compacted counts as in use.
  */
-export class IndexCache {
+export class IndexCache<I extends CachedIndex> {
   readonly #maxIdle: number;
   readonly #log: Log;
   /** In the order of their last use. */
-  readonly #open = new Map<string, OpenIndex>();
+  readonly #open = new Map<string, OpenIndex<I>>();
   readonly #opening = new Map<string, Promise<void>>();
   /** Indexes that are being closed. Their files can't be opened before that has ended. */
   readonly #closing = new Map<string, Promise<void>>();
@@ -28,7 +41,7 @@ export class IndexCache {
   }
 
   /** Returns undefined if the index is not open, or has to be opened again. */
-  leaseOpen(file: string): ViewIndex | undefined {
+  leaseOpen(file: string): I | undefined {
     const entry = this.#open.get(file);
     if (entry === undefined || entry.index.hasFailed) return undefined;
     entry.users++;
@@ -40,7 +53,7 @@ export class IndexCache {
   }
 
   /** Leases an index. `damage` tells `open` why the file is known to be damaged. */
-  async lease(file: string, open: OpenIndexFile): Promise<ViewIndex> {
+  async lease(file: string, open: OpenIndexFile<I>): Promise<I> {
     for (;;) {
       const index = this.leaseOpen(file);
       if (index !== undefined) return index;
@@ -48,7 +61,7 @@ export class IndexCache {
     }
   }
 
-  #opened(file: string, open: OpenIndexFile): Promise<void> {
+  #opened(file: string, open: OpenIndexFile<I>): Promise<void> {
     const existing = this.#opening.get(file);
     if (existing !== undefined) return existing;
     const opening = this.#openIndex(file, open).finally(() => this.#opening.delete(file));
@@ -56,7 +69,7 @@ export class IndexCache {
     return opening;
   }
 
-  async #openIndex(file: string, open: OpenIndexFile): Promise<void> {
+  async #openIndex(file: string, open: OpenIndexFile<I>): Promise<void> {
     const failed = this.#open.get(file)?.index;
     if (failed !== undefined) this.#close(file, failed.discard(reopenedError(failed)));
     await this.#closing.get(file);
@@ -64,7 +77,7 @@ export class IndexCache {
     this.#closeIdle(file);
   }
 
-  release(file: string, index: ViewIndex): void {
+  release(file: string, index: I): void {
     const entry = this.#open.get(file);
     if (entry?.index !== index) return;
     entry.users--;
@@ -137,7 +150,7 @@ export class IndexCache {
   }
 }
 
-function reopenedError({ databaseName }: ViewIndex): DatabaseError {
+function reopenedError({ databaseName }: CachedIndex): DatabaseError {
   const reason = `An index of ${databaseName} could not be stored or read, and is opened again. Send the request again.`;
   return new DatabaseError('cancelled', reason);
 }

@@ -1,7 +1,6 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { CacheBudget } from '../../../base/shared/cache-budget.ts';
 import type { Clock } from '../../../base/shared/clock.ts';
-import { TimeSlice } from '../../../base/shared/turn.ts';
 import type { ActiveTasks } from '../../../base/system/active-tasks.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { DocId } from '../../../database/documents/contract.ts';
@@ -20,6 +19,7 @@ import { createTreeOrders, keepsRefusedGrowth, type TreeOrder } from '../trees/t
 import { RowWatches } from '../updating/row-watches.ts';
 import { Updater } from '../updating/updater.ts';
 import { IndexReader, type ReplaceIndex } from './index-reader.ts';
+import { ReduceScripts } from './reduce-scripts.ts';
 import { SharedUpdate } from './shared-update.ts';
 import type { FunctionSource, ViewFunctions } from './view-functions.ts';
 
@@ -62,10 +62,7 @@ export class ViewIndex {
   #lastWork: Promise<unknown> = Promise.resolve();
   readonly #updates = new SharedUpdate();
   #compacting: Promise<void> | undefined;
-  readonly #hasScripts: boolean;
-  #preparing: { readonly limits: string; readonly done: Promise<void> } | undefined;
-  /** The limits with which the reduce functions are compiled. */
-  #limits: string | undefined;
+  readonly #scripts: ReduceScripts;
   /** The limit of reductions for which the stored ones were checked: some may have been refused under another limit. */
   #keptLimit: ReduceLimit | undefined;
   /** How many callers wait for an update. */
@@ -85,7 +82,7 @@ export class ViewIndex {
     this.definition = definition;
     this.databaseName = databaseName;
     this.orders = createTreeOrders(definition.trees);
-    this.#hasScripts = this.orders.some(({ scripts }) => scripts.length > 0);
+    this.#scripts = new ReduceScripts(this.orders, options.functions);
     this.#content = new IndexContent({ ...options, orders: this.orders }, file, head);
   }
 
@@ -166,11 +163,11 @@ export class ViewIndex {
 
   /** Returns whether `reader` may be called. */
   get isPrepared(): boolean {
-    return !this.#hasScripts || this.#limits === this.#options.functions.reduceLimits;
+    return this.#scripts.isPrepared;
   }
 
   get #hasFittingReductions(): boolean {
-    return !this.#hasScripts || this.#keptLimit === this.#options.functions.reduceLimit;
+    return !this.#scripts.isNeeded || this.#keptLimit === this.#options.functions.reduceLimit;
   }
 
   reader(replace: ReplaceIndex): IndexReader {
@@ -179,32 +176,8 @@ export class ViewIndex {
   }
 
   /** Compiles the reduce functions, which readers need, for the present limits. */
-  prepare(source: IndexSource): Promise<void> {
-    const limits = this.#options.functions.reduceLimits;
-    if (this.#preparing?.limits === limits) return this.#preparing.done;
-    const before = this.#preparing?.done.catch(() => undefined);
-    const done = this.#prepare(source, limits, before).catch((error: unknown) => {
-      if (this.#preparing?.done === done) this.#preparing = undefined;
-      throw error;
-    });
-    this.#preparing = { limits, done };
-    return done;
-  }
-
-  async #prepare(source: IndexSource, limits: string, before: Promise<void> | undefined): Promise<void> {
-    await before;
-    const { functions } = this.#options;
-    if (this.#hasScripts) {
-      const scripts = this.orders.flatMap((order) => order.scripts);
-      const limit = functions.reduceLimit;
-      const program = await functions.openProgram(source.functions);
-      const timeSlice = new TimeSlice();
-      for (const { source: text, reducer } of scripts) {
-        reducer.use(await program.reducer(text, limit));
-        if (timeSlice.isDue) await timeSlice.rest();
-      }
-    }
-    this.#limits = limits;
+  prepare({ functions }: IndexSource): Promise<void> {
+    return this.#scripts.prepare(functions);
   }
 
   /** Resolves when the index reflects everything that is in the database now. */

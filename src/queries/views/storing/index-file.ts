@@ -90,7 +90,9 @@ export class IndexFile {
 
   /** Frees the pages that an interrupted checkpoint has left, which are above the head's mark; without a head all pages. */
   async freeLeftovers(): Promise<void> {
-    for await (const numbers of this.file.pageNumbers(this.#pageMark)) this.#freeList.add(0, numbers);
+    // No head has led to those of an interrupted checkpoint, but followers may still read what the former head led to.
+    const file = this.#pageMark === 0 ? this.file : undefined;
+    for await (const numbers of this.file.pageNumbers(this.#pageMark)) this.#freeList.add(0, numbers, file);
   }
 
   /** Stores a state. `replaced`: nodes of earlier states that it does not have. */
@@ -161,7 +163,7 @@ export class IndexFile {
     await this.#storeTree(tree, timeSlice, (pages) => this.#writeCopy(pages));
   }
 
-  /** Ends a copy. Either it has become the index, or it is not used and its pages are freed. */
+  /** Ends a copy. Either it has become the index, or it is not used and its pages are freed: no head has led to them, so followers need none. */
   endCopy(isUsed: boolean, version: number): void {
     if (!isUsed) this.#freeList.add(version, this.#copied);
     this.#copied = [];

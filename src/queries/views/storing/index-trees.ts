@@ -14,7 +14,7 @@ import type { IndexHead, IndexRoots } from './index-head.ts';
 
 interface IndexTreeSettings {
   /** Absent for an index that is in memory only. */
-  readonly file: IndexFile | undefined;
+  readonly file: Pick<IndexFile, 'reader' | 'cache'> | undefined;
   readonly orders: readonly TreeOrder[];
   readonly leafBytes: number;
 }

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
-import type { Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
+import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
 import type { Registry } from '../../../../src/database/registry/contract.ts';
 import { answerAsReader } from '../../../../src/http/middleware/reader.ts';
+import { isStream } from '../../../../src/http/request/bodies.ts';
 
 const response = (text: string, errorCode?: string): PlainResponse => ({
   status: 200,
@@ -47,10 +48,70 @@ test('a failure that is the same everywhere is the answer', async () => {
   expect(await answererOf({}, { answer: () => response('missing', 'not_found') })).toBe('missing');
 });
 
-test('a body that was streamed is not sent a second time', async () => {
-  const body = { pull: async () => undefined, cancel: async () => undefined };
-  const request = { method: 'POST', url: '/db/_all_docs', body };
-  expect(await answererOf(request, { answer: () => response('failed', 'not_owner') })).toBe('failed');
+describe('a streamed body', () => {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+
+  /** Returns what the owner received of a stream of these chunks, and whether the sender was told that no one reads on. */
+  async function received(chunks: readonly string[], answer: (body: ByteStream) => Promise<PlainResponse>) {
+    const left = chunks.map(bytes);
+    let isCancelled = false;
+    const body: ByteStream = {
+      length: chunks.join('').length,
+      pull: async () => left.shift(),
+      cancel: async () => {
+        isCancelled = true;
+      },
+    };
+    const owned: string[] = [];
+    const forward: Handle = async ({ body: sent }) => {
+      if (!isStream(sent)) throw new Error('the body is not a stream');
+      expect(sent.length).toBe(body.length);
+      for (let chunk = await sent.pull(); chunk !== undefined; chunk = await sent.pull()) {
+        owned.push(new TextDecoder().decode(chunk));
+      }
+      return response('owner');
+    };
+    const registry = { refresh: () => undefined, notes: new Map() } as unknown as Registry;
+    const services = { registry, basePath: '', config: createConfig({}) };
+    const read: Handle = ({ body: asked }) => {
+      if (!isStream(asked)) throw new Error('the body is not a stream');
+      return answer(asked);
+    };
+    const handle = answerAsReader(services, read, { forward });
+    const answered = await handle({ method: 'POST', url: '/db/_find', headers: {}, body });
+    return { answer: answered.body, owned: owned.join(''), isCancelled };
+  }
+
+  test('is sent to the owner as a whole after it was read', async () => {
+    const seen: string[] = [];
+    const outcome = await received(['{"selector"', ':{}', '}'], async (body) => {
+      for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) {
+        seen.push(new TextDecoder().decode(chunk));
+      }
+      await body.cancel();
+      return response('failed', 'not_owner');
+    });
+    expect(seen).toEqual(['{"selector"', ':{}', '}']);
+    expect(outcome).toEqual({ answer: 'owner', owned: '{"selector":{}}', isCancelled: false });
+  });
+
+  test('is sent to the owner as a whole after a part of it was read', async () => {
+    const outcome = await received(['{"selector"', ':{}', '}'], async (body) => {
+      await body.pull();
+      await body.cancel();
+      return response('failed', 'not_owner');
+    });
+    expect(outcome).toEqual({ answer: 'owner', owned: '{"selector":{}}', isCancelled: false });
+  });
+
+  test('of an answered request is given up where its reader has', async () => {
+    const outcome = await received(['{"selector"', ':{}', '}'], async (body) => {
+      await body.pull();
+      await body.cancel();
+      return response('reader');
+    });
+    expect(outcome).toEqual({ answer: 'reader', owned: '', isCancelled: true });
+  });
 });
 
 test('the owner answers while the storage can not be looked at', async () => {
