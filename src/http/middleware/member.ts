@@ -1,6 +1,6 @@
 /** The requests of a server that owns some of the databases which it shares with other servers. */
 import { DatabaseError } from '../../base/errors/database-error.ts';
-import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { type MaybePromise, orElse, whenReady } from '../../base/shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
@@ -92,7 +92,18 @@ class Exchange {
     const { database, isReadHere } = this.#place;
     const owner = host.ownerOf(database);
     if (owner !== undefined && !isReadHere) return this.#sendTo(owner);
-    return whenReady(this.#service.registry.refresh?.(), () => this.#answerHere(owner));
+    let isFresh = false;
+    return orElse(
+      () =>
+        whenReady(this.#service.registry.refresh?.(), () => {
+          isFresh = true;
+          return this.#answerHere(owner);
+        }),
+      (failure) => {
+        if (isFresh) throw failure;
+        return owner === undefined ? unavailable('The storage is not reached.') : this.#sendTo(owner);
+      },
+    );
   }
 
   #answerHere(owner: Handle | undefined): MaybePromise<PlainResponse> {

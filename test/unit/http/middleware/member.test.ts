@@ -21,10 +21,11 @@ class Servers {
   ]);
   answers: Record<string, Handle> = {};
   onLook: () => void = () => undefined;
+  isReached = true;
   isPresent = true;
 
   async ask(request: Partial<PlainRequest>, settings = {}): Promise<unknown> {
-    const registry = { refresh: () => void this.log.push('looked at the list'), notes: new Map() };
+    const registry = { refresh: () => this.#look(), notes: new Map() };
     const services = { registry: registry as unknown as Registry, basePath: '', config: createConfig(settings) };
     const handle = answerAsMember(services, this.#at('here'), {
       ownerOf: (database) => {
@@ -41,6 +42,11 @@ class Servers {
       },
     });
     return (await handle({ method: 'GET', url: '/mine/a', headers: {}, body: null, ...request })).body;
+  }
+
+  #look(): void {
+    this.log.push('looked at the list');
+    if (!this.isReached) throw new Error('the storage is not reached');
   }
 
   #at(name: string): Handle {
@@ -96,6 +102,13 @@ describe('a member answers', () => {
     const servers = new Servers();
     await servers.ask({});
     expect(servers.log).toEqual(['looked at the list']);
+  });
+
+  test('nothing itself while the storage is not reached', async () => {
+    const servers = new Servers();
+    servers.isReached = false;
+    expect(await servers.ask({ url: '/theirs/a' })).toBe('there');
+    expect(String(await servers.ask({}))).toContain('The storage is not reached');
   });
 
   test('after other settings have come', async () => {
