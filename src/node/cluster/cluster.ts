@@ -22,6 +22,9 @@ const ASK_MS = 100;
 /** How long a server that ends takes to leave its databases to the others, in milliseconds: a little more than requests may go on to use them. */
 const WITHDRAW_MS = 3_000;
 
+/** How soon the others are told again what they could not be told, in milliseconds. */
+const ADOPT_AGAIN_MS = 500;
+
 export interface ClusterOptions {
   readonly members: Members;
   /** Whether a server that takes no part owns the storage, and so all databases. */
@@ -49,6 +52,8 @@ export class Cluster {
   #arranged = -1;
   /** The id under which this server owns databases. Others may have owned them since it had an earlier one. */
   #seat: string | undefined;
+  #again: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   constructor(options: ClusterOptions) {
     const { members, key, log, headersFor } = options;
@@ -168,32 +173,43 @@ export class Cluster {
     const others = membership.members.filter(({ id }) => id !== membership.self);
     this.#links.retain(others.flatMap(({ address }) => address ?? []));
     this.#links.followSettings(this.#isSelf(coordinator) ? undefined : coordinator?.address);
+    this.#beginArranging();
+    this.#onChange.notify();
+  }
+
+  #beginArranging(): void {
+    clearTimeout(this.#again);
+    if (this.#isClosed) return;
     this.#arranging ??= this.#arrange().finally(() => {
       this.#arranging = undefined;
+      if (!this.#isArranged) this.#beginArranging();
     });
-    this.#onChange.notify();
+  }
+
+  /** Whether this server has given up what is not its own by what it knows now. */
+  get #isArranged(): boolean {
+    return this.#arranged === this.#version && this.#seat === this.#options.members.membership?.self;
   }
 
   /** Gives up what is not this server's own any more, then says so. */
   async #arrange(): Promise<void> {
     const { members, log } = this.#options;
-    for (;;) {
-      const version = this.#version;
-      const { membership } = members;
-      const id = membership?.self;
-      const self = membership?.members.find((member) => member.id === id);
-      const isSeated = this.#seat === id;
-      if (isSeated && this.#arranged === version && (self === undefined || self.adopted >= version)) return;
+    const version = this.#version;
+    const id = members.membership?.self;
+    if (!this.#isArranged) {
       // Until it is seated again, nothing is its own.
       await this.#core?.rearrange();
       this.#seat = id;
       this.#arranged = version;
-      try {
-        await members.adopt(version);
-      } catch (error) {
-        log.debug(`the other servers were not told: ${messageOf(error)}`);
-        return;
-      }
+    }
+    const self = members.membership?.members.find((member) => member.id === id);
+    if (self === undefined || self.adopted >= version) return;
+    try {
+      await members.adopt(version);
+    } catch (error) {
+      log.debug(`the other servers were not told: ${messageOf(error)}`);
+      // They wait for it, and no change of the members may follow.
+      if (!this.#isClosed) this.#again = setTimeout(() => this.#beginArranging(), ADOPT_AGAIN_MS);
     }
   }
 
@@ -227,6 +243,8 @@ export class Cluster {
   }
 
   close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#again);
     this.#stop();
     this.#reports.close();
     this.#links.close();

@@ -9,14 +9,16 @@ export function listenInCluster(postgres: string): Listen {
   const listen: Listen = async (folder, config, port) => {
     const storage = storages.get(folder) ?? newSchema(postgres);
     storages.set(folder, storage);
-    const options = { host: '127.0.0.1', allowedHosts: [ALLOWED_HOST], storage, cluster: true, config, onLog: () => {} };
+    const log: string[] = [];
+    const onLog = (entry: string) => void log.push(entry);
+    const options = { host: '127.0.0.1', allowedHosts: [ALLOWED_HOST], storage, cluster: true, config, onLog };
     const first = await startServer({ ...options, port: 0 });
     const second = await startServer({ ...options, port });
     const close = async () => {
       await second.close();
       await first.close();
     };
-    await answers(second.url);
+    await answers(second.url, log);
     return { url: second.url, close };
   };
   const capabilities = {
@@ -26,12 +28,17 @@ export function listenInCluster(postgres: string): Listen {
   return Object.assign(listen, { capabilities });
 }
 
+/** Of 20 ms and a request each: far more than a busy machine needs. */
+const MAX_LOOKS = 3_000;
+
 /** Resolves when the server serves beside the other one. */
-async function answers(url: string): Promise<void> {
-  for (;;) {
+async function answers(url: string, log: readonly string[]): Promise<void> {
+  let text = '';
+  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
     const response = await fetch(`${url}_up`);
-    await response.arrayBuffer();
+    text = await response.text();
     if (response.ok) return;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+  throw new Error(`the second server does not serve: ${text}\n${log.join('\n')}`);
 }
