@@ -267,7 +267,7 @@ function noOwner(): PlainResponse {
   return {
     status: 503,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '1' },
-    errorCode: 'shutting_down',
+    errorCode: 'not_owner',
     body: `${JSON.stringify({ error: 'service_unavailable', reason })}\n`,
   };
 }
