@@ -74,6 +74,8 @@ export class Connection {
   #looking: NodeJS.Timeout | undefined;
   #lastId = 0;
   #failures = 0;
+  /** How often it was left. */
+  #leaves = 0;
   #isClosed = false;
   /** The last reason that was logged: attempts fail again and again. */
   #lastFault: string | undefined;
@@ -124,6 +126,7 @@ export class Connection {
     const link = this.#link;
     if (link !== undefined) this.#leave(link);
     else {
+      this.#leaves += 1;
       for (const settle of [...this.#waiting]) settle(false);
       clearTimeout(this.#retry);
       this.#retry = undefined;
@@ -142,12 +145,12 @@ export class Connection {
   }
 
   async #handleLater(request: PlainRequest): Promise<PlainResponse> {
+    const leaves = this.#leaves;
     await this.whenConnected();
     const link = this.#link;
     if (link !== undefined) return this.#send(link, request);
     // The other end does not take part any more: another server owns what it owned.
-    const isLeft = !this.#isClosed && this.#options.isKept?.() === false;
-    return this.#unavailable(request, isLeft ? 'not_owner' : 'shutting_down');
+    return this.#unavailable(request, this.#leaves > leaves ? 'not_owner' : 'shutting_down');
   }
 
   async #send(link: Link, request: PlainRequest, isAgain = false): Promise<PlainResponse> {
