@@ -105,7 +105,9 @@ class Exchange {
         }),
       (failure) => {
         if (isFresh) throw failure;
-        return owner === undefined ? unavailable('The storage is not reached.') : this.#sendTo(owner);
+        if (owner !== undefined) return this.#sendTo(owner);
+        // It takes the storage over at the moment, or can't reach it. The server that has sent the request looks again.
+        return (this.#request.hops ?? 0) > 0 ? this.#refuse() : unavailable('The storage is not reached.');
       },
     );
   }
