@@ -103,8 +103,8 @@ describe.skipIf(given === undefined)('two servers of a cluster', () => {
     await pool.close();
   });
 
-  async function start(): Promise<RunningServer> {
-    const server = await startServer({ port: 0, logLevel: 'none', storage, cluster: true });
+  async function start(cluster = true): Promise<RunningServer> {
+    const server = await startServer({ port: 0, logLevel: 'none', storage, cluster });
     running.push(server);
     return server;
   }
@@ -157,5 +157,22 @@ describe.skipIf(given === undefined)('two servers of a cluster', () => {
     await expect
       .poll(async () => (await get(`${second.url}_up`)).told, patient)
       .toMatchObject({ status: 'ok', role: 'owner', servers: 1 });
+  });
+
+  test('stand by for an owner that takes no part, and all serve when it has gone', async () => {
+    const alone = await start(false);
+    const pair = [await start(), await start()];
+    for (const { url } of pair) {
+      expect(await get(`${url}_up`)).toEqual({
+        status: 503,
+        told: { status: 'standby', role: 'standby', owner: alone.url },
+      });
+    }
+    running.splice(running.indexOf(alone), 1);
+    await alone.close();
+    const ups = async () => Promise.all(pair.map(async ({ url }) => (await get(`${url}_up`)).told));
+    await expect
+      .poll(async () => (await ups()).map(({ status, role, servers }) => `${status} ${role} ${servers}`).sort(), patient)
+      .toEqual(['ok member 2', 'ok owner 2']);
   });
 });
