@@ -170,8 +170,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
     ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, sharing: member },
-    isLeftToOwner: reader?.code.isLeftToOwner,
-    hostMetrics: options.metrics,
+    ...{ isLeftToOwner: reader?.code.isLeftToOwner, hostMetrics: options.metrics },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),

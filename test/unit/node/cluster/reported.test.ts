@@ -172,7 +172,10 @@ describe.skipIf(given === undefined)('two servers of a cluster', () => {
     await alone.close();
     const ups = async () => Promise.all(pair.map(async ({ url }) => (await get(`${url}_up`)).told));
     await expect
-      .poll(async () => (await ups()).map(({ status, role, servers }) => `${status} ${role} ${servers}`).sort(), patient)
+      .poll(
+        async () => (await ups()).map(({ status, role, servers }) => `${status} ${role} ${servers}`).sort(),
+        patient,
+      )
       .toEqual(['ok member 2', 'ok owner 2']);
   });
 });
