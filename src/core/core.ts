@@ -80,6 +80,8 @@ export interface CoreOptions extends SharingOptions {
   readonly beginnings?: Beginnings | undefined;
   /** What `_up` says in addition. */
   readonly health?: Health | undefined;
+  /** What `_prometheus` says in addition. */
+  readonly metrics?: Services['hostMetrics'];
   /** What is counted; for hosts in which several services count together. Default: counters of its own. */
   readonly counters?: Counters | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
@@ -168,7 +170,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
     ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, sharing: member },
-    isLeftToOwner: reader?.code.isLeftToOwner,
+    ...{ isLeftToOwner: reader?.code.isLeftToOwner, hostMetrics: options.metrics },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),

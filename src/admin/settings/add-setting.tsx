@@ -29,8 +29,8 @@ export function AddSetting({ onDone }: { readonly onDone: () => void }) {
     <form class="note setting-add" onSubmit={submit}>
       <h2>Add a setting</h2>
       <p class="muted">
-        You choose the keys of <code>vhosts</code>, <code>jwt_keys</code>, <code>cors:HOST</code>, <code>app</code> and
-        the sections of OAuth.
+        You choose the keys of <code>vhosts</code>, <code>database_owners</code>, <code>jwt_keys</code>,{' '}
+        <code>cors:HOST</code>, <code>app</code> and the sections of OAuth.
       </p>
       <div class="setting-form">
         {fields.map(([label, text, onText]) => (

@@ -35,6 +35,7 @@ const SECTIONS: Readonly<Record<string, string>> = {
 const OWN_SECTIONS: Readonly<Record<string, string>> = {
   admins: 'The admins of the server, with the hashes of their passwords.',
   vhosts: 'A virtual host, and the path that it stands for.',
+  database_owners: 'A database, and the server of a cluster that owns it.',
   jwt_keys: 'A key for tokens: a secret in Base64, or a public key as PEM.',
   oauth_consumer_secrets: 'An OAuth key, and its secret.',
   oauth_token_secrets: 'An OAuth token, and its secret.',

@@ -94,6 +94,8 @@ export interface Metric {
   /** What it is, in a few words. */
   readonly help: string;
   readonly value: number;
+  /** Default: none. Values must not contain quotes, backslashes or line ends. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** For a summary, whose `value` is the sum: how many values were summed. */
   readonly count?: number;
 }

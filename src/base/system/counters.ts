@@ -23,6 +23,9 @@ export class Counters {
   readonly answerMs: Counter = { value: 0 };
   readonly methods: ReadonlyMap<string, Counter> = new Map(METHODS.map((method) => [method, { value: 0 }]));
   readonly statuses: ReadonlyMap<number, Counter> = new Map(STATUSES.map((status) => [status, { value: 0 }]));
+  /** Requests that readers sent to the owner of the databases, and those that it did not answer. */
+  readonly forwarded: Counter = { value: 0 };
+  readonly forwardFailures: Counter = { value: 0 };
   /** The feeds that wait at other processes, whose requests are counted here, too. */
   waitingAtReaders: () => number = () => 0;
 }

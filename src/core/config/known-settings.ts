@@ -173,6 +173,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
 const FREE_SECTIONS: readonly (readonly [sections: RegExp, check?: Check])[] = [
   [/^admins$/, checks.admin],
   [/^vhosts$/, checks.virtualHost],
+  [/^database_owners$/, checks.databaseOwner],
   [/^jwt_keys$/, checks.tokenKey],
   [/^oauth_(?:consumer_secrets|token_secrets|token_users)$/],
   // For apps' own use; nothing here reads it.

@@ -174,5 +174,14 @@ export const virtualHost: Check = (config, section, key) => {
   throw new DatabaseError('bad_request', reason);
 };
 
+const DATABASE_NAME = /^[a-z][a-z\d_$()+/-]*$/;
+
+/** One server of several owns a database (docs/node.md#who-owns-what). */
+export const databaseOwner: Check = (config, section, key) => {
+  if (DATABASE_NAME.test(key) && /^settee@[^\s@/]+$/.test(config.get(section, key) ?? '')) return;
+  const reason = `Setting ${section}/${key} does not say which server owns a database: its name must be that of a database, not beginning with an underscore, and its value the name of a server, such as settee@db1.example.org:5984.`;
+  throw new DatabaseError('bad_request', reason);
+};
+
 /** Ids have at most 8,192 bytes. */
 export const idSuffix = text(/^.{0,1000}$/u, 'a text of at most 1000 characters');

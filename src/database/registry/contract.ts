@@ -28,6 +28,8 @@ export interface Registry {
   keepNote(name: string, text: string | undefined): Promise<void>;
   /** The number of databases that are open now. */
   readonly openCount: number;
+  /** How many of them this process owns. Only if several processes own databases. */
+  readonly ownedCount?: number;
   /** Returns the names, sorted by code point. */
   names(): readonly string[];
   has(name: string): boolean;
@@ -61,6 +63,11 @@ export interface Registry {
    * the database that they return, all that changes something fails with `not_owner`, and events come late.
    */
   refresh?(): MaybePromise<void>;
+  /**
+   * For how many milliseconds no look at the list and the databases of other processes has succeeded; 0 if the last one did. Begins another look at the
+   * list. Only with `refresh`.
+   */
+  lagMs?(): number | undefined;
   /** Has changes of the database noticed, within `FOLLOWED_EACH_MS`, even if no request reads it. Returns the function that ends it. Only with `refresh`. */
   watch?(name: string): () => void;
   /**

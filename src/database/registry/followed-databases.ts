@@ -12,6 +12,7 @@ import { type FollowedDatabase, followDatabase } from '../store/following/follow
 import { defaultSettings } from '../store/settings.ts';
 import { FOLLOWED_EACH_MS, type Lease, type RegistryOptions } from './contract.ts';
 import { HandleCache, shutDown } from './handle-cache.ts';
+import { Looks } from './looks.ts';
 import { DEFAULT_MAX_OPEN } from './settings.ts';
 
 interface FollowedDatabasesOptions
@@ -41,6 +42,7 @@ class Watched {
 
 /** Databases that other processes own, for reading. */
 export class FollowedDatabases {
+  readonly looks = new Looks();
   readonly #options: FollowedDatabasesOptions;
   readonly #cache: CacheBudget;
   readonly #handles: HandleCache<FollowedDatabase>;
@@ -110,7 +112,7 @@ export class FollowedDatabases {
     const file = await followFile(store, fileName);
     const onSecurity = () => this.#options.onSecurity(name);
     const shared = { clock, log, cache: this.#cache, counters, supports: store.supports };
-    return followDatabase({ ...shared, name, file, onSecurity });
+    return followDatabase({ ...shared, name, file, onSecurity, onLook: this.looks.add });
   }
 
   /** See `Registry.peek`. */

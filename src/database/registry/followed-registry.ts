@@ -125,6 +125,15 @@ export class FollowedRegistry implements Registry {
     return this.#content.notes;
   }
 
+  lagMs(): number {
+    const { lagMs } = this.followed.looks;
+    // What has failed once is tried again, also if there are no requests.
+    void Promise.resolve()
+      .then(() => this.refresh())
+      .catch(() => undefined);
+    return lagMs;
+  }
+
   get openCount(): number {
     return this.followed.size;
   }

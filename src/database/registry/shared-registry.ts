@@ -121,6 +121,14 @@ class SharedRegistry implements Registry {
     return owned.handles.size + followed.size;
   }
 
+  get ownedCount(): number {
+    return this.#parts.owned.handles.size;
+  }
+
+  lagMs(): number | undefined {
+    return this.#list.lagMs?.();
+  }
+
   names(): readonly string[] {
     return this.#list.names();
   }

@@ -6,7 +6,7 @@ import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
-import { isAnsweredByReaders, isOfEachServer, resourceOf } from '../request/read-only-requests.ts';
+import { isAnsweredByReaders, isHealthCheck, isOfEachServer, resourceOf } from '../request/read-only-requests.ts';
 import { RepeatableStream } from '../request/repeatable-stream.ts';
 import type { Sharing } from '../request/sharing.ts';
 import { cancelBody, isAnsweredElsewhere, withBody } from './elsewhere.ts';
@@ -44,6 +44,7 @@ export function answerAsMember(
     const rewritten = hosts.isEmpty || name === undefined ? undefined : hosts.rewrite(name, request.url);
     if (rewritten !== undefined)
       return { database: resourceOf({ ...request, url: rewritten }, '/'), isReadHere: false };
+    if (isHealthCheck(request, base)) return { database: undefined, isReadHere: true, isHealthCheck: true };
     const isReadHere = isAnsweredByReaders(request, base) || isOfEachServer(request, base);
     return { database: resourceOf(request, base), isReadHere };
   };
@@ -65,6 +66,8 @@ interface Place {
   /** Undefined for what the owner of the list does. */
   readonly database: string | undefined;
   readonly isReadHere: boolean;
+  /** Waits for no other server, and not for the storage. */
+  readonly isHealthCheck?: boolean;
 }
 
 interface Service {
@@ -88,8 +91,9 @@ class Exchange {
   }
 
   run(): MaybePromise<PlainResponse> {
-    const { host } = this.#service;
-    const { database, isReadHere } = this.#place;
+    const { host, answer } = this.#service;
+    const { database, isReadHere, isHealthCheck } = this.#place;
+    if (isHealthCheck === true) return answer(this.#request);
     const owner = host.ownerOf(database);
     if (owner !== undefined && !isReadHere) return this.#sendTo(owner);
     let isFresh = false;
@@ -101,7 +105,9 @@ class Exchange {
         }),
       (failure) => {
         if (isFresh) throw failure;
-        return owner === undefined ? unavailable('The storage is not reached.') : this.#sendTo(owner);
+        if (owner !== undefined) return this.#sendTo(owner);
+        // It takes the storage over at the moment, or can't reach it. The server that has sent the request looks again.
+        return (this.#request.hops ?? 0) > 0 ? this.#refuse() : unavailable('The storage is not reached.');
       },
     );
   }

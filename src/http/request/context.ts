@@ -40,6 +40,8 @@ export interface Services {
   /** Background work, as `_active_tasks` shows it. */
   readonly tasks: ActiveTasks;
   readonly statistics: Statistics;
+  /** What the host reports for monitoring, if it does. */
+  readonly hostMetrics?: (() => readonly Metric[]) | undefined;
   /** What the storage reports for monitoring, if it does. */
   readonly storageMetrics?: (() => Promise<readonly Metric[]>) | undefined;
   /** The host's own compression, if it has one with levels. */
@@ -47,8 +49,8 @@ export interface Services {
   /** Bounds the memory of requests and responses in progress. */
   readonly bytesInFlight: ByteBudget;
   readonly beginnings?: Beginnings | undefined;
-  /** Returns what `_up` says in addition, if the host has something to say. */
-  readonly health?: (() => Readonly<Record<string, string | boolean>>) | undefined;
+  /** Returns what `_up` says in addition, if the host has something to say; a `status` if the service can't be used now. */
+  readonly health?: (() => Readonly<Record<string, string | number | boolean | null>>) | undefined;
   /** Whether another process answers in place of this response. Default: there is none. */
   readonly isLeftToOwner?: ((answer: Pick<PlainResponse, 'errorCode'>) => boolean) | undefined;
   /** The servers with which this one shares the databases, if there are any. */

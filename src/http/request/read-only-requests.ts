@@ -140,6 +140,13 @@ export function isOfEachServer(
   return first === '_stats' || (isNode && (third === undefined || OF_EACH_SERVER.includes(third)));
 }
 
+/** Whether the request asks how this server is. `base`: as for `isReadOnlyRequest`. */
+export function isHealthCheck({ method, url }: Pick<PlainRequest, 'method' | 'url'>, base: string): boolean {
+  if (!READING_METHODS.includes(method) || !url.startsWith(base)) return false;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  return path.split('/').filter(Boolean).join('/') === '_up';
+}
+
 /** Whether a segment begins with an underscore, percent-encoded or not. */
 function isWord(segment: string): boolean {
   return /^(?:_|%5f)/i.test(segment);

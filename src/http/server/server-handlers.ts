@@ -22,7 +22,9 @@ export function getUp(context: Context): Answer {
     const status = mode === 'true' ? 'maintenance_mode' : mode;
     return jsonAnswer(context, 404, JSON.stringify({ status }));
   }
-  return jsonAnswer(context, 200, JSON.stringify({ status: 'ok', ...context.services.health?.() }));
+  const told = context.services.health?.();
+  const status = told?.['status'] === undefined ? 200 : 503;
+  return jsonAnswer(context, status, JSON.stringify({ status: 'ok', ...told }));
 }
 
 /** Those of all servers that share the databases, unless one of these asks. */

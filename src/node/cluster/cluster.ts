@@ -12,6 +12,7 @@ import type { Member, Membership } from '../../storage/postgres/members/membersh
 import { FollowedSettings } from '../forwarding/followed-settings.ts';
 import { createServerLinks, type ServerLinks } from '../forwarding/server-links.ts';
 import { isPresentVersion } from '../forwarding/settings-version.ts';
+import { TrafficCounts } from '../forwarding/traffic-counts.ts';
 import { keepNoteBy, UpdateReports } from './internal-requests.ts';
 import { Owners, serverName } from './owners.ts';
 
@@ -38,6 +39,7 @@ export interface ClusterOptions {
 /** What this server knows of the others with which it shares a storage, and how it reaches them. */
 export class Cluster {
   readonly settings = new FollowedSettings();
+  readonly counts = new TrafficCounts();
   readonly #options: ClusterOptions;
   readonly #links: ServerLinks;
   readonly #reports: UpdateReports;
@@ -131,8 +133,8 @@ export class Cluster {
     const owner = database === undefined ? owners?.coordinator : owners?.ownerOf(database);
     if (this.#isSelf(owner)) return undefined;
     const address = owner?.address;
-    if (address === undefined) return () => noOwner();
-    return (request) => this.#links.forward(address, request);
+    const send = address === undefined ? noOwner : (request: PlainRequest) => this.#links.forward(address, request);
+    return (request) => this.counts.count(send(request));
   }
 
   #others(): { readonly name: string; readonly handle: Handle }[] {
@@ -140,8 +142,31 @@ export class Cluster {
     return (membership?.members ?? []).flatMap((member) => {
       const { address } = member;
       if (address === undefined || member.id === membership?.self) return [];
-      return [{ name: serverName(member), handle: (request) => this.#links.forward(address, request) }];
+      const handle: Handle = (request) => this.counts.count(this.#links.forward(address, request));
+      return [{ name: serverName(member), handle }];
     });
+  }
+
+  /** The number of servers that own databases. */
+  get size(): number {
+    return this.#options.members.membership?.members.length ?? 0;
+  }
+
+  /** How many of the others are connected. */
+  get connected(): number {
+    const { membership } = this.#options.members;
+    const others = (membership?.members ?? []).filter(({ id }) => id !== membership?.self);
+    return others.filter(({ address }) => address !== undefined && this.#links.isConnected(address)).length;
+  }
+
+  /** Whether this server may answer for the databases that it owns. */
+  get isMember(): boolean {
+    return this.#options.members.isMember;
+  }
+
+  /** See `ClusterOptions`. */
+  get hasOtherOwner(): boolean {
+    return this.#options.hasOtherOwner();
   }
 
   async lookAgain(): Promise<void> {
@@ -200,6 +225,7 @@ export class Cluster {
       // Until it is seated again, nothing is its own.
       await this.#core?.rearrange();
       this.#seat = id;
+      this.counts.moves += 1;
       this.#arranged = version;
     }
     const self = members.membership?.members.find((member) => member.id === id);
@@ -259,6 +285,7 @@ function noOwner(): PlainResponse {
   return {
     status: 503,
     headers: { 'content-type': 'application/json', 'cache-control': 'no-store', 'retry-after': '1' },
+    errorCode: 'not_owner',
     body: `${JSON.stringify({ error: 'service_unavailable', reason })}\n`,
   };
 }

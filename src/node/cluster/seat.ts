@@ -58,6 +58,11 @@ export class Seat {
     return this.#cluster;
   }
 
+  /** Undefined until it was taken. */
+  get taken(): Cluster | undefined {
+    return this.#cluster;
+  }
+
   /** For a server that does not own the storage: the settings of the one that does; undefined until they have come. */
   get settings(): ConfigStore | undefined {
     const settings = this.#cluster?.settings;

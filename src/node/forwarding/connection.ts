@@ -74,6 +74,8 @@ export class Connection {
   #looking: NodeJS.Timeout | undefined;
   #lastId = 0;
   #failures = 0;
+  /** How often it was left. */
+  #leaves = 0;
   #isClosed = false;
   /** The last reason that was logged: attempts fail again and again. */
   #lastFault: string | undefined;
@@ -119,11 +121,13 @@ export class Connection {
     });
   }
 
-  /** Closes the connection when the exchanges on it have ended. */
+  /** Closes the connection when the exchanges on it have ended. What waits for it waits no longer. */
   leave(): void {
     const link = this.#link;
     if (link !== undefined) this.#leave(link);
-    else if (this.#waiting.size === 0) {
+    else {
+      this.#leaves += 1;
+      for (const settle of [...this.#waiting]) settle(false);
       clearTimeout(this.#retry);
       this.#retry = undefined;
       this.#connecting?.destroy();
@@ -141,9 +145,12 @@ export class Connection {
   }
 
   async #handleLater(request: PlainRequest): Promise<PlainResponse> {
+    const leaves = this.#leaves;
     await this.whenConnected();
     const link = this.#link;
-    return link === undefined ? this.#unavailable(request) : this.#send(link, request);
+    if (link !== undefined) return this.#send(link, request);
+    // The other end does not take part any more: another server owns what it owned.
+    return this.#unavailable(request, this.#leaves > leaves ? 'not_owner' : 'shutting_down');
   }
 
   async #send(link: Link, request: PlainRequest, isAgain = false): Promise<PlainResponse> {
@@ -267,8 +274,8 @@ export class Connection {
     this.#options.log.debug(`${this.#options.texts.notConnected}: ${why}`);
   }
 
-  #unavailable(request: PlainRequest): PlainResponse {
-    return this.#answer(request, 'shutting_down', this.#options.texts.unavailable);
+  #unavailable(request: PlainRequest, errorCode = 'shutting_down'): PlainResponse {
+    return this.#answer(request, errorCode, this.#options.texts.unavailable);
   }
 
   #outcomeUnknown(request: PlainRequest): PlainResponse {

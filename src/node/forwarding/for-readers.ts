@@ -5,6 +5,15 @@ import type { Registry } from '../../database/registry/contract.ts';
 import type { ReaderReport } from './frames.ts';
 import { SettingsVersion } from './settings-version.ts';
 
+/** The processes of a server that has readers. */
+export interface ReadersStatus {
+  /** Readers that accept requests. */
+  readonly accepting: number;
+  /** Readers, and owners of the databases, that were started in place of others which had ended. */
+  readonly restarts: number;
+  readonly ownerRestarts: number;
+}
+
 /** What a server does for its readers besides answering requests: it counts and logs what they report, and names its settings. */
 export class ForReaders {
   readonly settings = new SettingsVersion();
@@ -21,6 +30,10 @@ export class ForReaders {
   /** The name of the present settings. */
   get version(): string {
     return this.followed?.version ?? this.settings.current;
+  }
+
+  get counters(): Counters {
+    return this.#counters;
   }
 
   /** Returns the counters of a core that is opened: they begin at 0. */

@@ -33,7 +33,7 @@ export interface ServerLinksOptions extends Pick<ConnectionOptions, 'headersFor'
 export interface ServerLinks {
   /**
    * Sends a request to the server at that address, with one more hop. While that one is not connected, requests wait, five seconds at most; then the response is
-   * 503 `service_unavailable` (`errorCode`: `shutting_down`), and nothing was processed. If the connection is lost while a request that may have effects is
+   * 503 `service_unavailable` (`errorCode`: `shutting_down`; `not_owner`, and at once, if `retain` leaves it out meanwhile), and nothing was processed. If the connection is lost while a request that may have effects is
    * under way, the response is 503 with `errorCode` `write_outcome_unknown`. GET and HEAD are sent a second time. Rejects with `cancelled` if the client
    * goes away.
    */

@@ -3,12 +3,13 @@ import type { Handle } from '../../base/shared/message.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogTail } from '../../base/system/log-buffer.ts';
 import type { SettingsStore } from '../../core/config/config-store.ts';
-import { type Core, type CoreOptions, createCore, type Health, type Network } from '../../core/core.ts';
+import { type Core, type CoreOptions, createCore, type Network } from '../../core/core.ts';
 import type { Registry } from '../../database/registry/contract.ts';
 import { createGateway } from '../../http/middleware/gateway.ts';
 import { answerInternally } from '../cluster/internal-requests.ts';
+import { healthOf, metricsOf, type Reported } from '../cluster/reported.ts';
 import type { Seat } from '../cluster/seat.ts';
-import type { ForReaders } from '../forwarding/for-readers.ts';
+import type { ForReaders, ReadersStatus } from '../forwarding/for-readers.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
 import type { Home } from './home.ts';
 import type { MemberService } from './owned-service.ts';
@@ -22,7 +23,10 @@ interface CoresOptions {
   readonly logTail: LogTail;
   readonly bytesInFlight: ByteBudget;
   readonly readers: ForReaders;
-  readonly options: { readonly readers?: object | undefined; readonly replicatesByDocuments?: boolean | undefined };
+  readonly options: {
+    readonly readers?: { readonly status: () => ReadersStatus } | undefined;
+    readonly replicatesByDocuments?: boolean | undefined;
+  };
   readonly network: Network;
   readonly ownUrl: () => string | undefined;
   readonly restart: () => Promise<void>;
@@ -43,7 +47,7 @@ export class Cores {
     await home.guard?.follow(settings);
     const cluster = await seat?.cluster();
     const member = cluster?.memberOptions(true);
-    const core = await this.#create(settings, { config: settings, member, health: this.#health('owner') });
+    const core = await this.#create(settings, { config: settings, member, ...this.#reported('owner') });
     if (options.readers !== undefined || seat !== undefined) await readers.follow(settings, core.registry, log);
     seat?.followPins(settings);
     cluster?.attach(core);
@@ -66,18 +70,21 @@ export class Cores {
     const settings = await seat.whenSettings();
     const cluster = await seat.cluster();
     this.#options.readers.followed = cluster.settings;
-    const core = await this.#create(settings, { member: cluster.memberOptions(false), health: this.#health('member') });
+    const core = await this.#create(settings, { member: cluster.memberOptions(false), ...this.#reported('member') });
     cluster.attach(core);
     return core;
   }
 
-  async #create(settings: ConfigStore, own: Pick<CoreOptions, 'config' | 'member' | 'health'>): Promise<Core> {
+  async #create(
+    settings: ConfigStore,
+    own: Pick<CoreOptions, 'config' | 'member' | 'health' | 'metrics'>,
+  ): Promise<Core> {
     const { home, log, logTail, bytesInFlight, readers, network, ownUrl, restart, options } = this.#options;
     const core = await createCore({
       ...createPlatform(settings, log),
       ...own,
       storage: home.openStore(),
-      ...{ log, logTail, bytesInFlight, counters: readers.begin() },
+      ...{ log, logTail, bytesInFlight, counters: readers.counters },
       network: { ...network, mostConnections: connectionsOfReplications() },
       ownBase: ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
@@ -93,14 +100,14 @@ export class Cores {
     return this.#options.seat === undefined ? handle : answerInternally(() => this.#registry, handle);
   }
 
-  /** What `_up` says about a server that shares its storage, or has readers. */
-  #health(role: 'owner' | 'member'): Health | undefined {
-    const { home, options } = this.#options;
-    const { shared } = home;
-    if (shared === undefined) return options.readers && (() => ({ role }));
-    return () => {
-      const { hasSynchronousReplica: replica } = shared;
-      return { role, ...(replica !== undefined && { synchronous_replica: replica }) };
+  /** Begins the counts of a core that is opened. */
+  #reported(role: Reported['role']): Pick<CoreOptions, 'health' | 'metrics'> {
+    const { home, seat, readers, options } = this.#options;
+    const reported: Reported = {
+      ...{ role, shared: home.shared, readers: options.readers?.status, counters: readers.begin() },
+      cluster: () => seat?.taken,
+      registry: () => this.#registry,
     };
+    return { health: healthOf(reported), metrics: metricsOf(reported) };
   }
 }

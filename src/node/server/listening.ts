@@ -9,7 +9,7 @@ import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cros
 import { followVirtualHosts } from '../../http/middleware/gateway.ts';
 import { hasAdmin } from '../configuration/admin-guard.ts';
 import { AcceptedLinks, type LinkOptions } from '../forwarding/accepted-links.ts';
-import type { ForReaders } from '../forwarding/for-readers.ts';
+import type { ForReaders, ReadersStatus } from '../forwarding/for-readers.ts';
 import { openOwnerSocket } from '../forwarding/owner-socket.ts';
 import { isLoopback, reachRefusal } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
@@ -116,6 +116,8 @@ export interface ReadersOptions {
   readonly secret: string;
   /** Called when the socket takes requests. Resolves with the address at which the readers accept requests, with a slash at the end. */
   readonly onListening: () => Promise<string>;
+  /** The processes of this server now. */
+  readonly status: () => ReadersStatus;
 }
 
 interface ListeningForReaders extends Listening {

@@ -91,9 +91,17 @@ export class OwnedService {
   }
 
   #handleNow(request: PlainRequest): MaybePromise<PlainResponse> {
-    const { home, ownUrl, headersFor } = this.#options;
+    const { home } = this.#options;
+    // The server that has sent it soon finds another one.
+    const isLeaving = this.#end.signal.aborted && (request.hops ?? 0) > 0;
+    if (isLeaving) return this.#answerWithout(request);
     if (this.#core !== undefined && home.isHeld) return this.#core.handle(request);
     if (this.#member !== undefined && home.shared?.rollback === undefined) return this.#member.handle(request);
+    return this.#answerWithout(request);
+  }
+
+  #answerWithout(request: PlainRequest): PlainResponse {
+    const { home, ownUrl, headersFor } = this.#options;
     return answerWithoutStorage(request, {
       // Others are held from their start to their end.
       home: home.shared ?? { isOwner: true, owner: undefined, rollback: undefined, machine: '' },

@@ -21,6 +21,7 @@ export function answerWithoutStorage(request: PlainRequest, situation: Situation
   const path = pathOf(request.url);
   const isUp = UP.test(path) && (request.method === 'GET' || request.method === 'HEAD');
   const { home, isOpen } = situation;
+  if ((request.hops ?? 0) > 0) return notYet(situation);
   if (home.rollback !== undefined) {
     const { code, reason } = home.rollback;
     if (isUp) return answer(situation, 503, { status: code, role: 'none', reason });
@@ -29,6 +30,19 @@ export function answerWithoutStorage(request: PlainRequest, situation: Situation
   if (home.isOwner) return isOpen ? lapsed(situation, isUp) : starting(situation, isUp);
   if (isUp) return answer(situation, 503, { status: 'standby', role: 'standby', owner: home.owner?.address ?? null });
   return sendOn(request, path, situation);
+}
+
+/** Another server of the cluster has sent the request: it looks who owns the database now, and sends the request there. */
+function notYet(situation: Situation): PlainResponse {
+  const reason =
+    'The server does not own the database, or not yet. The request was not processed. Send it again in a moment.';
+  const response = answer(
+    situation,
+    503,
+    { error: 'service_unavailable', reason },
+    { 'retry-after': `${RETRY_S.soon}` },
+  );
+  return { ...response, errorCode: 'not_owner' };
 }
 
 /** The owner has not renewed its lease for a while: another server may have the storage. */

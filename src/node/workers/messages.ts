@@ -1,4 +1,5 @@
 /** What the processes of one server tell each other by the channel of Node between parent and child. */
+import type { ReadersStatus } from '../forwarding/for-readers.ts';
 import type { ServeOptions } from '../server/serve.ts';
 import type { RunningServer } from '../server/server.ts';
 
@@ -20,6 +21,8 @@ export type ToChild =
   | StartMessage
   /** To the owner: where the readers accept requests. */
   | { readonly type: 'address'; readonly url: string }
+  /** To the owner, after each change. */
+  | { readonly type: 'readers'; readonly status: ReadersStatus }
   | { readonly type: 'stop' };
 
 export type ServerDescription = Omit<RunningServer, 'handle' | 'close'>;
@@ -38,7 +41,7 @@ export type FromChild =
 
 /** Both processes run the same build, so that only what Node itself sends has to be told apart. */
 export function isToChild(message: unknown): message is ToChild {
-  return hasType(message, ['start', 'address', 'stop']);
+  return hasType(message, ['start', 'address', 'readers', 'stop']);
 }
 
 export function isFromChild(message: unknown): message is FromChild {

@@ -9,6 +9,7 @@ import type { PageStore } from '../../storage/page-store.ts';
 import type { FollowedSettings } from '../forwarding/followed-settings.ts';
 import type { Forwarder } from '../forwarding/forwarder.ts';
 import { isPresentVersion } from '../forwarding/settings-version.ts';
+import { counting } from '../forwarding/traffic-counts.ts';
 import { createPlatform } from '../server/platform.ts';
 
 /** How long `_up` waits for the owner's response, in milliseconds. */
@@ -48,14 +49,14 @@ export async function openReader(options: ReaderOptions): Promise<Reader> {
     ...{ log, bytesInFlight, counters, gateway: createGateway },
     storage,
     reader: {
-      ...{ forward: forwarder.handle, config, code: readerCode },
+      ...{ forward: counting(forwarder.handle, counters), config, code: readerCode },
       hasPresentSettings: (notes) => isPresentVersion(config.version, notes),
     },
     logTail: { read: () => new Uint8Array() },
   });
   return {
     handle: (request) => {
-      if (isUp(request)) return answerUp(request, forwarder);
+      if (isUp(request)) return answerUp(request, forwarder, core.registry.lagMs?.() ?? 0);
       if (request.url.startsWith('/_')) onServerRequest();
       return core.handle(request);
     },
@@ -72,7 +73,7 @@ function isUp({ method, url }: PlainRequest): boolean {
 }
 
 /** The owner's response, which says what the service does, with the role of this process. */
-async function answerUp(request: PlainRequest, forwarder: Forwarder): Promise<PlainResponse> {
+async function answerUp(request: PlainRequest, forwarder: Forwarder, lagMs: number): Promise<PlainResponse> {
   // For HEAD, too: the length changes with the role.
   const { url, headers: sent, peer } = request;
   const answer = await within(UP_MS, forwarder.handle({ method: 'GET', url, headers: sent, body: null, peer }));
@@ -82,7 +83,8 @@ async function answerUp(request: PlainRequest, forwarder: Forwarder): Promise<Pl
   const text = Buffer.from(body).toString();
   if (!text.startsWith('{')) return answer;
   const { 'content-length': _, ...others } = headers;
-  return { ...answer, headers: others, body: `${JSON.stringify({ ...JSON.parse(text), role: 'reader' })}\n` };
+  const told = { ...JSON.parse(text), role: 'reader', lag_ms: Math.round(lagMs) };
+  return { ...answer, headers: others, body: `${JSON.stringify(told)}\n` };
 }
 
 function unreachable(): PlainResponse {

@@ -81,6 +81,8 @@ class Supervisor {
   #owner: ChildProcess | undefined;
   #ownerFailures = 0;
   #readerFailures = 0;
+  #restarts = 0;
+  #ownerRestarts = 0;
   #url: string | undefined;
   /** Replaces the port of the settings: with port 0 the one that was chosen, once no reader has it any more. */
   #port: number | undefined;
@@ -203,8 +205,10 @@ class Supervisor {
 
   async #replaceOwner(): Promise<void> {
     const owner = this.#forkOwner();
+    this.#ownerRestarts += 1;
     try {
       await owner.listening;
+      this.#sendStatus();
       this.#send(owner.child, { type: 'address', url: this.#url ?? '' });
       await owner.started;
       this.#keepOwner(owner);
@@ -221,6 +225,7 @@ class Supervisor {
 
   #readerReady(child: ChildProcess, url: string): void {
     this.#ready.add(child);
+    this.#sendStatus();
     // With port 0, the last reader that had the chosen port has ended in this moment.
     if (this.#url !== undefined && url !== this.#url) child.kill('SIGKILL');
   }
@@ -228,16 +233,25 @@ class Supervisor {
   #readerEnded(child: ChildProcess): void {
     const wasReady = this.#ready.delete(child);
     if (this.#isClosing || this.#url === undefined) return;
+    this.#sendStatus();
     if (this.#ready.size === 0) this.#port = Number(new URL(this.#url).port) || undefined;
     this.#readerFailures = wasReady ? 0 : this.#readerFailures + 1;
     const waitMs = wasReady ? 0 : Math.min(MAX_RETRY_MS, RETRY_MS * 2 ** this.#readerFailures);
     this.#log.error(`A process that accepts requests ended; another one is started in ${waitMs} ms.`);
     setTimeout(() => {
       if (this.#isClosing) return;
+      this.#restarts += 1;
+      this.#sendStatus();
       this.#forkReader().ready.catch((error: unknown) => {
         if (!this.#isClosing) this.#log.error('A process that accepts requests could not be started.', error);
       });
     }, waitMs);
+  }
+
+  /** Tells the owner, which shows it. */
+  #sendStatus(): void {
+    const status = { accepting: this.#ready.size, restarts: this.#restarts, ownerRestarts: this.#ownerRestarts };
+    if (this.#owner !== undefined) this.#send(this.#owner, { type: 'readers', status });
   }
 
   #send(child: ChildProcess, message: ToChild): void {

@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
+import type { ReadersStatus } from '../forwarding/for-readers.ts';
 import { limitHeapGrowth } from '../server/serve.ts';
 import { startServer } from '../server/server.ts';
 import { type FromChild, isToChild, type StartMessage } from './messages.ts';
@@ -26,6 +27,7 @@ export function runWorkerProcess(): void {
     if (!isToChild(message)) return;
     if (message.type === 'start') void life.start(message);
     else if (message.type === 'address') life.address(message.url);
+    else if (message.type === 'readers') life.status = message.status;
     else void life.stop();
   });
   void send({ type: 'hello' });
@@ -37,6 +39,8 @@ export function runWorkerProcess(): void {
 }
 
 class WorkerLife {
+  /** For an owner. */
+  status: ReadersStatus = { accepting: 0, restarts: 0, ownerRestarts: 0 };
   readonly #address: Promise<string>;
   #resolveAddress: (url: string) => void = () => undefined;
   #rejectAddress: (error: DatabaseError) => void = () => undefined;
@@ -95,7 +99,8 @@ class WorkerLife {
       await send({ type: 'listening' });
       return this.#address;
     };
-    const { handle: _, close, ...server } = await startServer({ ...options, readers: { path, secret, onListening } });
+    const readers = { path, secret, onListening, status: () => this.status };
+    const { handle: _, close, ...server } = await startServer({ ...options, readers });
     await send({ type: 'started', server });
     return { close };
   }

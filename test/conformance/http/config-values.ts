@@ -30,6 +30,8 @@ const BOUNDS: readonly (readonly [name: string, refused: readonly string[], take
   ['replicator/connection_timeout', ['0', '2147483648'], ['1']],
   ['replicator/max_replication_retry_count', ['-1', ''], ['0', 'infinity']],
   ['vhosts/example.com', ['', 'db', 'http://x/'], ['/db']],
+  ['database_owners/db', ['', 'db1.example.org', 'settee@'], ['settee@db1.example.org:5984']],
+  ['database_owners/_users', ['settee@db1.example.org:5984'], []],
   ['jwt_keys/hmac:a', ['', '%%%', 'a b'], ['aGVsbG8=']],
   ['jwt_keys/rsa:a', ['', 'aGVsbG8='], ['-----BEGIN PUBLIC KEY-----\\nMIIB\\n-----END PUBLIC KEY-----']],
 ];

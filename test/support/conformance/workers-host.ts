@@ -19,7 +19,10 @@ export const listenThroughReader: Listen = Object.assign(
       readers.push(reader);
       return reader.url;
     };
-    const owner = await startServer({ ...options, readers: { ...forwarding, onListening } });
+    const owner = await startServer({
+      ...options,
+      readers: { ...forwarding, onListening, status: () => ({ accepting: 1, restarts: 0, ownerRestarts: 0 }) },
+    });
     return {
       url: owner.url,
       close: async () => {

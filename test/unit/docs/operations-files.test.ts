@@ -108,7 +108,15 @@ async function isInstalled(tool: string): Promise<boolean> {
   );
 }
 
-const [hasSystemd, hasNginx, hasOpenssl] = await Promise.all(['systemd-analyze', 'nginx', 'openssl'].map(isInstalled));
+const [hasSystemd, hasNginx, hasHaproxy, hasOpenssl] = await Promise.all(
+  ['systemd-analyze', 'nginx', 'haproxy', 'openssl'].map(isInstalled),
+);
+
+/** Writes a certificate and its key to the folder for what tests leave. */
+async function certify(): Promise<void> {
+  const files = ['-out', join(scratch, 'fullchain.pem'), '-keyout', join(scratch, 'privkey.pem')];
+  await run('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-subj', '/CN=db.example.org', ...files]);
+}
 
 describe.skipIf(!hasSystemd)('systemd', () => {
   test('accepts the unit', async () => {
@@ -121,22 +129,9 @@ describe.skipIf(!hasSystemd)('systemd', () => {
 });
 
 describe.skipIf(!hasNginx || !hasOpenssl)('nginx', () => {
-  test('accepts the configuration', async () => {
-    const [certificate, key] = [join(scratch, 'fullchain.pem'), join(scratch, 'privkey.pem')];
-    await run('openssl', [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-subj',
-      '/CN=db.example.org',
-      '-out',
-      certificate,
-      '-keyout',
-      key,
-    ]);
-    const servers = fileOf('nginx.conf')
+  test.each(['nginx.conf', 'nginx-cluster.conf'])('accepts the configuration %s', async (name) => {
+    await certify();
+    const servers = fileOf(name)
       .replaceAll('/etc/letsencrypt/live/db.example.org', scratch)
       .replaceAll(/listen (\[::\]:)?(80|443)/g, 'listen 127.0.0.1:1$2')
       .replaceAll(/(listen 127\.0\.0\.1:\d+[^;]*;)\n\s*\1/g, '$1');
@@ -148,4 +143,26 @@ describe.skipIf(!hasNginx || !hasOpenssl)('nginx', () => {
     const { stderr } = await run('nginx', ['-t', '-p', scratch, '-c', whole]);
     expect(stderr).toContain('test is successful');
   });
+});
+
+describe.skipIf(!hasHaproxy || !hasOpenssl)('HAProxy', () => {
+  test('accepts the configuration', async () => {
+    await certify();
+    const parts = ['fullchain.pem', 'privkey.pem'].map((name) => readFileSync(join(scratch, name), 'utf8'));
+    writeFileSync(join(scratch, 'db.example.org.pem'), parts.join(''));
+    const whole = join(scratch, 'haproxy.cfg');
+    writeFileSync(whole, fileOf('haproxy.cfg').replaceAll('/etc/haproxy', scratch));
+    const { stdout } = await run('haproxy', ['-c', '-f', whole]);
+    expect(stdout).toContain('Configuration file is valid');
+  });
+});
+
+test('balancers ask for what the server answers, and send again only what is safe', () => {
+  expect(fileOf('haproxy.cfg')).toContain('http-check send meth GET uri /_up ');
+  expect(fileOf('haproxy.cfg')).toMatch(/^ {2}retry-on conn-failure$/m);
+  const [, writes = ''] = /location @write \{([^}]*)\}/.exec(fileOf('nginx-cluster.conf')) ?? [];
+  expect(writes).toContain('proxy_next_upstream off;');
+  for (const name of ['haproxy.cfg', 'nginx-cluster.conf']) {
+    expect(fileOf(name)).toContain('# --allow-host db.example.org --set httpd/trusted_proxies=10.0.0.10\n');
+  }
 });

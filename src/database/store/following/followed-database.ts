@@ -40,6 +40,8 @@ export interface FollowOptions {
   readonly snapshotMaxAgeMs?: number | undefined;
   /** Called when a refresh has found another security object. */
   readonly onSecurity?: (() => void) | undefined;
+  /** Called with each look at the file that takes more than a turn. */
+  readonly onLook?: ((look: Promise<unknown>) => void) | undefined;
 }
 
 /** Follows a database that another one owns. Fails as `FollowedFile.poll` does, and if what is stored is damaged. */
@@ -67,6 +69,7 @@ export class FollowedDatabase implements Database {
   readonly #log: Log;
   readonly #listeners = new Set<(updateSeq: number) => void>();
   readonly #onSecurity: () => void;
+  readonly #onLook: FollowOptions['onLook'];
   #present: Generation | undefined;
   /** Former generations that snapshots still read. */
   readonly #retired = new Set<Generation>();
@@ -81,6 +84,7 @@ export class FollowedDatabase implements Database {
   constructor(options: FollowOptions) {
     const { name, file, supports, clock, log, cache, counters, snapshotMaxAgeMs } = options;
     this.#onSecurity = options.onSecurity ?? (() => undefined);
+    this.#onLook = options.onLook;
     this.name = name;
     this.#file = file;
     this.#clock = clock;
@@ -105,6 +109,7 @@ export class FollowedDatabase implements Database {
     this.#lastUse = this.#clock.monotonic();
     const polled = this.#file.poll(this.#point, !this.#isHeld);
     if (polled === undefined) return;
+    if (polled instanceof Promise) this.#onLook?.(polled);
     if (!(polled instanceof Promise) && polled.continues && polled.records.length === 0) {
       this.#hold(polled);
       return;

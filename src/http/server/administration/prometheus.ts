@@ -33,6 +33,7 @@ export async function answerPrometheus({ services }: Context): Promise<Answer> {
     help: 'the version that runs',
     lines: [`svc_info{version="${VERSION}"} 1`],
   };
+  const host = (services.hostMetrics?.() ?? []).map(linesOf);
   const storage = ((await services.storageMetrics?.()) ?? []).map(linesOf);
   const bytes: MetricLines = {
     name: 'svc_database_bytes',
@@ -40,7 +41,8 @@ export async function answerPrometheus({ services }: Context): Promise<Answer> {
     help: 'bytes of the files of open databases by what they are for',
     lines: await databaseBytes(services.registry),
   };
-  const text = [info, ...metrics.values(), ...(bytes.lines.length > 0 ? [bytes] : []), ...storage].map(textOf).join('');
+  const sized = bytes.lines.length > 0 ? [bytes] : [];
+  const text = [info, ...metrics.values(), ...sized, ...host, ...storage].map(textOf).join('');
   return { status: 200, headers: { 'content-type': TYPE, 'cache-control': MUST_REVALIDATE }, body: text };
 }
 
@@ -63,10 +65,20 @@ async function databaseBytes(registry: Registry): Promise<string[]> {
   return lines;
 }
 
-function linesOf({ name: own, type, help, value, count = 0 }: Metric): MetricLines {
+function linesOf({ name: own, type, help, value, labels, count = 0 }: Metric): MetricLines {
   const name = `svc_${own}`;
-  const lines = type === 'summary' ? [`${name}_sum ${value}`, `${name}_count ${count}`] : [`${name} ${value}`];
+  const lines =
+    type === 'summary'
+      ? [`${name}_sum ${value}`, `${name}_count ${count}`]
+      : [`${name}${textOfLabels(labels)} ${value}`];
   return { name, type, help, lines };
+}
+
+function textOfLabels(labels: Metric['labels']): string {
+  if (labels === undefined) return '';
+  return `{${Object.entries(labels)
+    .map(([label, value]) => `${label}="${value}"`)
+    .join()}}`;
 }
 
 function metricOf(statistic: Statistic): MetricLines {

@@ -159,3 +159,19 @@ describe('while a database moves, a member', () => {
     expect(await servers.ask(sent)).toBe('here');
   });
 });
+
+describe('a member that can not read the list of databases', () => {
+  test('refuses what another server has sent: that one looks again', async () => {
+    const servers = new Servers();
+    servers.isReached = false;
+    expect(await servers.ask({ method: 'PUT', hops: 1 })).toContain('Another server owns the database');
+  });
+
+  test('answers health checks', async () => {
+    const servers = new Servers();
+    servers.isReached = false;
+    servers.isPresent = false;
+    expect(await servers.ask({ url: '/_up' })).toBe('here');
+    expect(servers.log).toEqual([]);
+  });
+});

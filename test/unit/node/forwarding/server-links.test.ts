@@ -230,6 +230,14 @@ describe('links', () => {
     expect((await links.forward(two.url, request('GET'))).status).toBe(200);
   });
 
+  test('to a server that has left are not waited for', async () => {
+    const links = connect({ waitMs: 3_600_000 });
+    links.retain(['http://127.0.0.1:9/']);
+    const waiting = links.forward('http://127.0.0.1:9/', request('PUT'));
+    links.retain([]);
+    expect(await waiting).toMatchObject({ status: 503, errorCode: 'not_owner' });
+  });
+
   test('that are retained are made before they are needed, and again', async () => {
     const server = await serve(() => ok);
     const cable = await Cable.to(server.url);

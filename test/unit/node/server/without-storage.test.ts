@@ -28,6 +28,15 @@ describe('the responses of a server while the storage is not certainly its own',
     return { status, location: headers['location'], retry: headers['retry-after'], body: JSON.parse(String(body)) };
   }
 
+  test('send back what another server has sent', () => {
+    const asked = { method: 'PUT', url: '/db/doc', headers: {}, body: '{}', hops: 1 };
+    for (const isOwner of [true, false]) {
+      const home = { isOwner, owner: undefined, rollback: undefined, machine: 'here' };
+      const response = answerWithoutStorage(asked, { home, isOpen: false, ownUrl: undefined, headers: {} });
+      expect([response.status, response.errorCode]).toEqual([503, 'not_owner']);
+    }
+  });
+
   const owner = (address: string | undefined, machine = 'there') => ({
     owner: { described: 'process 7 on there', machine, address },
   });

@@ -51,6 +51,12 @@ function isAlive(pid: number): boolean {
   }
 }
 
+async function readerMetrics(url: string): Promise<Record<string, number>> {
+  const text = await (await fetch(`${url}_node/_local/_prometheus`)).text();
+  const lines = text.split('\n').filter((line) => /^svc_(?:role|reader)/.test(line));
+  return Object.fromEntries(lines.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
+}
+
 const socketFolders = async () => (await readdir(tmpdir())).filter((name) => /^settee-workers-[^t]/.test(name)).sort();
 
 /** Only Linux tells which processes a process has started. */
@@ -65,7 +71,7 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
     const children = childrenOf(server);
     expect(children).toHaveLength(3);
     const up = await fetch(`${url}_up`);
-    expect([up.status, await up.json()]).toEqual([200, { status: 'ok', role: 'reader' }]);
+    expect([up.status, await up.json()]).toEqual([200, { status: 'ok', role: 'reader', lag_ms: 0 }]);
     server.child.kill('SIGTERM');
     expect(await server.exited).toEqual({ code: 0, signal: null });
     expect(children.filter(isAlive)).toEqual([]);
@@ -118,6 +124,19 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
     for (const pid of readers) process.kill(pid, 'SIGKILL');
     await expect.poll(() => childrenOf(server).filter((pid) => !readers.includes(pid)).length, patient).toBe(3);
     await expect.poll(() => send(`${url}_up`, 'GET').catch(() => 0), patient).toBe(200);
+    await expect
+      .poll(() => readerMetrics(url), patient)
+      .toMatchObject({
+        'svc_role{role="owner"}': 1,
+        svc_readers: 2,
+        svc_reader_restarts_total: 2,
+        svc_reader_owner_restarts_total: 0,
+        svc_reader_forward_failures_total: 0,
+      });
+    await send(`${url}db`, 'PUT');
+    const forwarded = await readerMetrics(url);
+    // That request, and those for the metrics.
+    expect(forwarded['svc_reader_forwarded_requests_total']).toBeGreaterThan(1);
   });
 
   test('whose supervisor is killed ends in order, and the next start is not kept from anything', async () => {
