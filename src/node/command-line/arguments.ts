@@ -117,6 +117,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     storage,
     workers,
     cluster: parseCluster(values.cluster, storage, environment),
+    storageLeaseMs: parseLease(environment),
     announce: values.announce ?? environment['SETTEE_ANNOUNCE'],
     withoutAdmin: values['without-admin'] ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
@@ -219,6 +220,12 @@ function parseCluster(given: boolean | undefined, storage: string | undefined, e
   if (!isWanted || storage !== undefined) return isWanted;
   const flag = given === undefined ? 'SETTEE_CLUSTER' : '--cluster';
   throw new UsageError(`${flag} is for servers that share a storage in PostgreSQL; name it with --storage.`, 'serve');
+}
+
+/** For tests, which can't wait as long as servers usually do: it is not in the help. */
+function parseLease(environment: Environment): number | undefined {
+  const flag = 'SETTEE_STORAGE_LEASE_MS';
+  return optional(environment[flag], (text) => wholeNumber(text, { flag, lowest: 500, highest: 60_000 }, 'serve'));
 }
 
 function assertShareable(workers: number | undefined, isInMemory: boolean): void {

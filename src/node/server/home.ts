@@ -14,6 +14,8 @@ export interface HomeOptions {
   readonly withoutAdmin?: boolean | undefined;
   /** Whether servers of one storage each own some of the databases. */
   readonly cluster?: boolean | undefined;
+  /** See `ServerOptions`. */
+  readonly storageLeaseMs?: number | undefined;
 }
 
 /** A place whose settings can be read, and that is not taken yet. */

@@ -56,6 +56,8 @@ export interface ServerOptions {
   readonly storage?: string | undefined;
   /** Own some of the databases of that storage, beside other servers (docs/node.md#a-cluster). Default: one server owns all, and others stand by. */
   readonly cluster?: boolean | undefined;
+  /** How long servers of that storage wait for one that gives no sign of life, in milliseconds, the same for all. Default: 12 seconds; tests set less. */
+  readonly storageLeaseMs?: number | undefined;
   /** Default: the setting `log/level`, which is `info`. */
   readonly logLevel?: LogLevel | undefined;
   /** Serve a data folder whose server has had admins even if it has none now. Default false. */

@@ -5,7 +5,7 @@ import { must } from '../../base/shared/assert.ts';
 import type { Log } from '../../base/system/contract.ts';
 import type { Members } from '../../storage/postgres/members/members.ts';
 import { PostgresStorage } from '../../storage/postgres/postgres-storage.ts';
-import type { StorageLease } from '../../storage/postgres/storage-lease.ts';
+import type { LeaseOptions, StorageLease } from '../../storage/postgres/storage-lease.ts';
 import { AdminGuard, adminCommand, storageAdminCommand } from '../configuration/admin-guard.ts';
 import { settingsStorage } from '../configuration/configuration.ts';
 import { mustHoldList } from '../data-folder/data-folder.ts';
@@ -13,7 +13,7 @@ import type { Home, HomeOptions, OtherServer, SharedHome } from './home.ts';
 
 /** `url`: of the storage. The others: see `findHome`. */
 export async function findStorage(
-  { configFile, withoutAdmin = false, cluster = false }: HomeOptions,
+  { configFile, withoutAdmin = false, cluster = false, storageLeaseMs: leaseMs }: HomeOptions,
   url: string,
   log: Log,
   startLog: Log,
@@ -23,7 +23,7 @@ export async function findStorage(
   history.onRollback = ({ reason }) => log.error(`${reason}.`);
   const command = configFile === undefined ? storageAdminCommand() : adminCommand(configFile, undefined);
   const options = { place, marks: settings, configFile, dataFolder: undefined, command, withoutAdmin, log };
-  const shared = new SharedStorage(storage, log, cluster);
+  const shared = new SharedStorage(storage, log, { takesPart: cluster, leaseMs });
   return {
     place,
     dataFolder: undefined,
@@ -34,7 +34,7 @@ export async function findStorage(
     get isHeld() {
       return shared.isHeld;
     },
-    openStore: () => storage.createStore(),
+    openStore: () => storage.createStore({ followerLeaseMs: leaseMs }),
     announce: (address) => shared.announce(address),
     beginClose: () => storage.beginClose(),
     release: () => shared.release(),
@@ -46,15 +46,15 @@ export async function findStorage(
 class SharedStorage implements SharedHome {
   readonly #storage: PostgresStorage;
   readonly #log: Log;
-  readonly #takesPart: boolean;
+  readonly #options: Pick<LeaseOptions, 'takesPart' | 'leaseMs'>;
   readonly machine = hostname();
   #lease: StorageLease | undefined;
   onLost: (why: string) => void = () => undefined;
 
-  constructor(storage: PostgresStorage, log: Log, takesPart: boolean) {
+  constructor(storage: PostgresStorage, log: Log, options: Pick<LeaseOptions, 'takesPart' | 'leaseMs'>) {
     this.#storage = storage;
     this.#log = log;
-    this.#takesPart = takesPart;
+    this.#options = options;
   }
 
   get members(): Members | undefined {
@@ -94,7 +94,7 @@ class SharedStorage implements SharedHome {
     this.#lease ??= await this.#storage.openLease({
       described: `process ${process.pid} on ${this.machine}`,
       machine: this.machine,
-      takesPart: this.#takesPart,
+      ...this.#options,
       onLost: (why) => this.onLost(why),
       onUnreached: (error) =>
         this.#log.error(`This server stands by, but can't reach ${place} (${messageOf(error)}). It tries again.`),

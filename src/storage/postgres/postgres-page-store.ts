@@ -41,7 +41,7 @@ export function createPostgresPageStore(
   return new PostgresPageStore(pool, history, followerLeaseMs);
 }
 
-interface PostgresPageStoreOptions {
+export interface PostgresPageStoreOptions {
   /** How long owners wait for this process if it follows files and is silent, in milliseconds. Default: 12 seconds. */
   readonly followerLeaseMs?: number | undefined;
 }

@@ -6,7 +6,7 @@ import { PostgresFileTarget } from './copying/file-target.ts';
 import { PostgresSnapshot } from './copying/snapshot.ts';
 import { DurableHistory } from './durable-history.ts';
 import { connectionRefused } from './postgres-errors.ts';
-import { createPostgresPageStore } from './postgres-page-store.ts';
+import { createPostgresPageStore, type PostgresPageStoreOptions } from './postgres-page-store.ts';
 import { hasSchema, prepareSchema } from './schema.ts';
 import { SettingsTable } from './settings-table.ts';
 import { type LeaseOptions, StorageLease } from './storage-lease.ts';
@@ -64,8 +64,8 @@ export class PostgresStorage {
     return this.#pool.address.place;
   }
 
-  createStore(): PageStore {
-    return createPostgresPageStore(this.#pool, this.history);
+  createStore(options: PostgresPageStoreOptions = {}): PageStore {
+    return createPostgresPageStore(this.#pool, this.history, options);
   }
 
   /** All files as they are now. To be closed. */
