@@ -45,7 +45,9 @@ export class ClusterFeed {
     return new Promise((resolve) => {
       const sent = request(url, { agent: false });
       let silence: NodeJS.Timeout | undefined;
+      let isOver = false;
       const end = () => {
+        isOver = true;
         clearTimeout(silence);
         clearTimeout(leaving);
         sent.destroy();
@@ -62,6 +64,7 @@ export class ClusterFeed {
         let rest = '';
         if (response.statusCode === 200) this.opened += 1;
         response.setEncoding('utf8').on('data', (chunk: string) => {
+          if (isOver) return;
           listen();
           const lines = (rest + chunk).split('\n');
           rest = lines.pop() ?? '';
