@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { askCluster } from '../support/cluster/answers.ts';
-import { ClusterClient, DESIGN, type Loyalty } from '../support/cluster/cluster-client.ts';
+import { STATS, ClusterClient, DESIGN, type Loyalty } from '../support/cluster/cluster-client.ts';
 import { ClusterFeed } from '../support/cluster/cluster-feed.ts';
 import { ClusterServer } from '../support/cluster/cluster-server.ts';
 import { Disturbances, KINDS, type Kind } from '../support/cluster/disturbances.ts';
@@ -51,8 +51,10 @@ describe.skipIf(postgres === undefined)('the servers of a cluster', () => {
 
   test(`keep their promises through ${ROUNDS} disturbances`, { timeout: 3_600_000 }, async () => {
     const begun = performance.now();
-    const log = (text: string) => console.log(`${Math.round(performance.now())} ${text}`);
-    log(`SETTEE_CLUSTER_SEED=${seed} repeats what this run chooses`);
+    const lines: string[] = [];
+    const log = (text: string) => void lines.push(`${Math.round(performance.now())} ${text}`);
+    onTestFinished(() => console.log(lines.join('\n')));
+    console.log(`SETTEE_CLUSTER_SEED=${seed} repeats what this run chooses`);
     const random = new SeededRandom(seed);
     await create(4, LEASE_MS);
     for (const server of servers.slice(0, -1)) await server.start();
@@ -98,6 +100,7 @@ describe.skipIf(postgres === undefined)('the servers of a cluster', () => {
     const seconds = Math.round((performance.now() - begun) / 1000);
     const { refused, unsent } = disturbances.gentle;
     log(`${seconds} s: ${done()} responses, ${acknowledged} writes, ${opened} feeds, ${shortLived.created} databases; in planned ends ${refused} refused, ${unsent} not sent`);
+    for (const [k,[c,t]] of STATS) log(`${k}: ${c} times ${Math.round(t/c)} ms`);
     for (const [what, count] of disturbances.failures) log(`${count} times ${what}`);
     const faults = [...known, ...clients, ...feeds, shortLived, disturbances].flatMap((part) => part.faults);
     expect(faults.slice(0, 20).join('\n'), `seed ${seed}`).toBe('');
@@ -108,7 +111,7 @@ async function createDatabases(disturbances: Disturbances, servers: readonly Clu
   const [first, second] = servers;
   const put = (path: string, body?: unknown) =>
     askCluster({ method: 'PUT', url: `${first?.url}${path}`, body, waitMs: 10_000 }).then(({ status }) => status);
-  await expect.poll(() => put('_node/_local/_config/database_owners/db-pinned', second?.owner), PATIENCE).toBe(200);
+  await expect.poll(() => put('_node/_local/_config/database_owners/db-pinned', second?.owner), { timeout: 30_000 }).toBe(200);
   for (const name of DATABASES) {
     await expect.poll(() => put(name), PATIENCE).toBeOneOf([201, 412]);
     await expect.poll(() => put(`${name}/_design/v`, DESIGN), PATIENCE).toBeOneOf([201, 409]);

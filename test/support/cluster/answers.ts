@@ -47,7 +47,11 @@ export function askCluster({ method, url, body, waitMs }: Asked): Promise<Cluste
   });
 }
 
+/** Reasons of servers that did not begin with a request. */
+const NOT_PROCESSED =
+  /was not processed|is taking over the storage|stands by for the databases|has not reached its storage|another server may have taken it/;
+
 /** What a client knows of a write that has this response, which is not that of a success. */
 export function isKnownNotDone({ status, text, isUnsent }: ClusterAnswer): boolean {
-  return isUnsent || status === 409 || status === 307 || (status === 503 && /was not processed/.test(text));
+  return isUnsent || status === 409 || status === 307 || (status === 503 && NOT_PROCESSED.test(text));
 }

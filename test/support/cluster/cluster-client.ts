@@ -37,6 +37,7 @@ export const DESIGN = {
   _id: '_design/v',
   views: { by: { map: 'function (doc) { if (doc.token) emit(doc._id, { rev: doc._rev, token: doc.token }); }' } },
 };
+export const STATS = new Map<string, [number, number]>();
 const DOCUMENTS = 6;
 const LONGPOLL_MS = 1500;
 
@@ -109,6 +110,9 @@ export class ClusterClient {
     const waitMs = this.#random.chance(30) ? 6_000 : 40_000;
     const answer = await askCluster({ method, url: `${url}${path}`, body, waitMs });
     const { status, text } = answer;
+    const key = `${this.#loyalty} ${method} ${path.replace(/^[^/]*\//, '').replace(/doc-.*/, 'doc').replace(/since=.*/, '')}`;
+    const [count, total] = STATS.get(key) ?? [0, 0];
+    STATS.set(key, [count + 1, total + answer.endedAt - answer.sentAt]);
     if (status >= 200 && status < 300) this.done += 1;
     else {
       this.#servers.onFailure(answer);
