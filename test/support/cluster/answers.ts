@@ -49,7 +49,7 @@ export function askCluster({ method, url, body, waitMs }: Asked): Promise<Cluste
 
 /** Reasons of servers that did not begin with a request. */
 const NOT_PROCESSED =
-  /was not processed|is taking over the storage|stands by for the databases|has not reached its storage|another server may have taken it/;
+  /was not processed|The service is shutting down|is taking over the storage|stands by for the databases|has not reached its storage|another server may have taken it/;
 
 /** What a client knows of a write that has this response, which is not that of a success. */
 export function isKnownNotDone({ status, text, isUnsent }: ClusterAnswer): boolean {

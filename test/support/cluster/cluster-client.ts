@@ -37,7 +37,6 @@ export const DESIGN = {
   _id: '_design/v',
   views: { by: { map: 'function (doc) { if (doc.token) emit(doc._id, { rev: doc._rev, token: doc.token }); }' } },
 };
-export const STATS = new Map<string, [number, number]>();
 const DOCUMENTS = 6;
 const LONGPOLL_MS = 1500;
 
@@ -110,9 +109,6 @@ export class ClusterClient {
     const waitMs = this.#random.chance(30) ? 6_000 : 40_000;
     const answer = await askCluster({ method, url: `${url}${path}`, body, waitMs });
     const { status, text } = answer;
-    const key = `${this.#loyalty} ${method} ${path.replace(/^[^/]*\//, '').replace(/doc-.*/, 'doc').replace(/since=.*/, '')}`;
-    const [count, total] = STATS.get(key) ?? [0, 0];
-    STATS.set(key, [count + 1, total + answer.endedAt - answer.sentAt]);
     if (status >= 200 && status < 300) this.done += 1;
     else {
       this.#servers.onFailure(answer);
@@ -248,7 +244,10 @@ export class ClusterClient {
     this.#positions.set(database.name, position);
     const least = database.now();
     const since = encodeURIComponent(position.since);
-    const answer = await this.#ask('GET', `${database.name}/_changes?feed=${feed}&timeout=${LONGPOLL_MS}&since=${since}`);
+    const answer = await this.#ask(
+      'GET',
+      `${database.name}/_changes?feed=${feed}&timeout=${LONGPOLL_MS}&since=${since}`,
+    );
     if (answer.status !== 200) return;
     const where = `${feed} _changes by ${this.#where(answer)}`;
     const { results, last_seq: last } = JSON.parse(answer.text) as { results: Change[]; last_seq: number | string };
@@ -263,7 +262,8 @@ export class ClusterClient {
       database.of(id).see({ rev, isDeleted: deleted === true }, NOTHING, where);
       position.generations.set(id, generationOf(rev));
     }
-    if (Number.parseInt(`${last}`, 10) < before) this.faults.push(`${database.name}: last_seq ${last} after ${before}, ${where}`);
+    if (Number.parseInt(`${last}`, 10) < before)
+      this.faults.push(`${database.name}: last_seq ${last} after ${before}, ${where}`);
     position.since = last;
     for (const [id, { generation, rev }] of least)
       if ((position.generations.get(id) ?? 0) < generation) database.of(id).fail(`${rev} was not told, ${where}`);
@@ -279,7 +279,9 @@ export class ClusterClient {
   }
 
   #fail(answer: ClusterAnswer): void {
-    this.faults.push(`${Math.round(answer.endedAt)} ${this.#where(answer)}: ${answer.status} ${answer.text.slice(0, 500)}`);
+    this.faults.push(
+      `${Math.round(answer.endedAt)} ${this.#where(answer)}: ${answer.status} ${answer.text.slice(0, 500)}`,
+    );
   }
 }
 

@@ -94,6 +94,8 @@ export class ClusterFeed {
     if (!id.startsWith('doc-')) return;
     this.latest.set(id, rev);
     this.#database.tell(number, id, rev, url);
-    this.#database.of(id).see({ rev, isDeleted: deleted === true }, { generation: 0, rev: undefined, isDeleted: true }, url);
+    this.#database
+      .of(id)
+      .see({ rev, isDeleted: deleted === true }, { generation: 0, rev: undefined, isDeleted: true }, url);
   }
 }

@@ -35,7 +35,9 @@ export class ClusterServer {
   #child: ChildProcess | undefined;
   #url = '';
   #isPaused = false;
+  #isEnding = false;
   log = '';
+  readonly faults: string[] = [];
 
   private constructor(options: ClusterServerOptions, links: TcpRelay, storage: CuttingProxy) {
     this.name = options.name;
@@ -80,6 +82,7 @@ export class ClusterServer {
     );
     this.#child = child;
     this.#isPaused = false;
+    this.#isEnding = false;
     child.stderr.setEncoding('utf8').on('data', (text: string) => this.#note(text));
     const url = new Promise<string>((resolve, reject) => {
       let said = '';
@@ -90,6 +93,7 @@ export class ClusterServer {
       });
       child.once('exit', (code, signal) => {
         this.#note(`ended by ${code ?? signal}\n`);
+        if (!this.#isEnding) this.faults.push(`${this.name} ended with ${code ?? signal}:\n${this.log.slice(-2000)}`);
         if (this.#child === child) this.#child = undefined;
         reject(new Error(`${this.name} ended with ${code ?? signal} before it answered:\n${this.log.slice(-3000)}`));
       });
@@ -128,6 +132,7 @@ export class ClusterServer {
     const child = this.#child;
     if (child === undefined) return null;
     const exited = once(child, 'exit');
+    this.#isEnding = true;
     child.kill(signal);
     await exited;
     return child.exitCode;

@@ -27,9 +27,12 @@ export class Disturbances implements Servers {
   readonly faults: string[] = [];
   /** How often a response had that beginning. */
   readonly failures = new Map<string, number>();
-  /** Failures while servers left in order, of requests to others. */
+  /** Failures while servers left in order, and databases were moved. */
   readonly gentle = { refused: 0, unsent: 0 };
   readonly #options: DisturbancesOptions;
+  readonly #busy = new Set<ClusterServer>();
+  /** How many were begun. */
+  #begun = 0;
   #recent: ClusterAnswer[] = [];
 
   constructor(options: DisturbancesOptions) {
@@ -50,20 +53,28 @@ export class Disturbances implements Servers {
   }
 
   async disturb(kind: Kind): Promise<void> {
-    const { random, leaseMs, servers, log } = this.#options;
-    const server = random.oneOf(servers.slice(0, -1));
+    const { random, servers, log } = this.#options;
+    const server = random.oneOf(servers.slice(0, -1).filter((one) => !this.#busy.has(one)));
     if (server === undefined) return;
+    this.#busy.add(server);
+    this.#begun += 1;
     log(`${kind}: ${server.name} at ${server.url}`);
+    await this.#disturb(kind, server);
+    log(`${kind}: ${server.name} is over`);
+    this.#busy.delete(server);
+  }
+
+  async #disturb(kind: Kind, server: ClusterServer): Promise<void> {
+    const { random, leaseMs } = this.#options;
     if (kind === 'kill') await this.#kill(server);
-    else if (kind === 'leave') await this.#leave(server);
+    else if (kind === 'leave') await this.#gently(() => this.#leave(server), server.url);
     else if (kind === 'fourth server') await this.#joinOrLeave();
     else if (kind === 'end connections') await this.#endConnections();
-    else if (kind === 'pin') await this.#pin();
+    else if (kind === 'pin') await this.#gently(() => this.#pin());
     else if (kind === 'pause long') await this.#pause(server, random.between(leaseMs, leaseMs * 2.5));
     else if (kind === 'pause short') await this.#pause(server, random.between(leaseMs * 0.2, leaseMs * 0.8));
     else if (kind === 'cut links') await this.#cutLinks(server);
     else await this.#cutStorage(server);
-    log(`${kind}: ${server.name} is over`);
   }
 
   async #kill(server: ClusterServer): Promise<void> {
@@ -74,27 +85,36 @@ export class Disturbances implements Servers {
     await server.start();
   }
 
-  /** A planned end: no request fails whose outcome is not known. */
+  /** Something planned: no request fails whose outcome is not known, if nothing else happens at the same time. `left`: where connections may break. */
+  async #gently(move: () => Promise<void>, left?: string): Promise<void> {
+    const isAlone = this.#busy.size === 1;
+    const begun = this.#begun;
+    if (isAlone) await this.#whenQuiet();
+    const since = performance.now();
+    await move();
+    await delay(this.#options.random.between(100, this.#options.leaseMs * 0.5));
+    if (!isAlone || this.#begun !== begun) return;
+    for (const answer of this.#recent.filter(({ endedAt }) => endedAt > since)) this.#judge(answer, since, left);
+  }
+
+  #judge(answer: ClusterAnswer, since: number, left: string | undefined): void {
+    const { method, url, status, text, sentAt, endedAt } = answer;
+    const isThere = left !== undefined && url.startsWith(left);
+    // A connection that the operating system had accepted, and the server had not, is reset.
+    if (answer.isUnsent || (isThere && status === 0)) this.gentle.unsent += 1;
+    else if (isKnownNotDone(answer)) this.gentle.refused += 1;
+    else if (!text.startsWith('no answer in')) {
+      const times = `${Math.round(sentAt)} to ${Math.round(endedAt)}`;
+      this.faults.push(`planned at ${Math.round(since)}: ${method} ${url} ${times}: ${status} ${text}`);
+    }
+  }
+
   async #leave(server: ClusterServer): Promise<void> {
     const { random, leaseMs } = this.#options;
-    await this.#whenQuiet();
-    const since = performance.now();
-    const left = server.url;
     const code = await server.leave();
     if (code !== 0) this.faults.push(`${server.name} ended with ${code}`);
     await delay(random.between(100, leaseMs * 0.5));
-    const until = performance.now();
     await server.start();
-    for (const answer of this.#recent.filter(({ endedAt }) => endedAt > since && endedAt < until)) {
-      if (answer.isUnsent && answer.url.startsWith(left)) this.gentle.unsent += 1;
-      else if (isKnownNotDone(answer)) this.gentle.refused += 1;
-      else if (!answer.text.startsWith('no answer in')) {
-        const { method, url, status, text, sentAt, endedAt } = answer;
-        const where = url.startsWith(left) ? 'itself' : 'another one';
-        const times = `${Math.round(sentAt)} to ${Math.round(endedAt)}`;
-        this.faults.push(`${server.name} left at ${Math.round(since)}; ${where}: ${method} ${url} ${times}: ${status} ${text}`);
-      }
-    }
   }
 
   /** Each server answers for what it owns, and reaches the others. */
@@ -182,6 +202,7 @@ export class Disturbances implements Servers {
     const answer = random.chance(70)
       ? await askCluster({ method: 'PUT', url: setting, body: server?.owner, waitMs: 20_000 })
       : await askCluster({ method: 'DELETE', url: setting, waitMs: 20_000 });
-    if (![200, 404, 503, 0, 307].includes(answer.status)) this.faults.push(`${setting}: ${answer.status} ${answer.text}`);
+    if (![200, 404, 503, 0, 307].includes(answer.status))
+      this.faults.push(`${setting}: ${answer.status} ${answer.text}`);
   }
 }

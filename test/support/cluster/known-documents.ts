@@ -107,7 +107,9 @@ export class KnownDocument {
   miss(least: Revision, where: string): void {
     this.#note(`missing by ${where}`);
     if (least.isDeleted) return;
-    const deletions = [...this.#attempts.values()].filter(({ isDeletion, outcome }) => isDeletion && outcome !== 'refused');
+    const deletions = [...this.#attempts.values()].filter(
+      ({ isDeletion, outcome }) => isDeletion && outcome !== 'refused',
+    );
     if (!deletions.some(({ base }) => base >= least.generation)) this.#fail(`missing after ${least.rev}, by ${where}`);
   }
 

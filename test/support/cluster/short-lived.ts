@@ -91,6 +91,8 @@ export class ShortLived {
   }
 
   #fail(what: string, { method, url, status, text, sentAt }: ClusterAnswer): void {
-    this.faults.push(`${NAME} ${what}: ${method} ${url} sent at ${Math.round(sentAt)}: ${status} ${text.slice(0, 300)}`);
+    this.faults.push(
+      `${NAME} ${what}: ${method} ${url} sent at ${Math.round(sentAt)}: ${status} ${text.slice(0, 300)}`,
+    );
   }
 }
