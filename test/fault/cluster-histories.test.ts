@@ -111,6 +111,39 @@ describe.skipIf(postgres === undefined)('the servers of a cluster', () => {
     );
     expect(faults.slice(0, 20).join('\n'), `seed ${seed}`).toBe('');
   });
+
+  test('take over what a killed one owned', { timeout: 600_000 }, async () => {
+    await create(3, undefined);
+    for (const server of servers) await server.start();
+    const [first, second, third] = servers as [ClusterServer, ClusterServer, ClusterServer];
+    const log = (text: string) => console.log(text);
+    const rest = { databases: DATABASES, leaseMs: 12_000, random: new SeededRandom(seed), log };
+    const disturbances = new Disturbances({ postgres: database, servers, ...rest });
+    await createDatabases(disturbances, servers);
+    const acknowledged: string[] = [];
+    /** Resolves when the third server has stored a document in each database. */
+    const writes = async (name: string): Promise<void> => {
+      for (const at of DATABASES) {
+        const asked = { method: 'PUT', url: `${third.url}${at}/${name}`, body: {}, waitMs: 60_000 };
+        await expect.poll(async () => (await askCluster(asked)).status, PATIENCE).toBeOneOf([201, 409]);
+        acknowledged.push(`${at}/${name}`);
+      }
+    };
+    await writes('doc-first');
+    for (const [what, server] of [
+      ['a server', second],
+      ['the one that owns the list', first],
+    ] as const) {
+      await server.kill();
+      const since = performance.now();
+      await writes(`doc-after-${server.name}`);
+      log(`${what} was killed: all was written again ${((performance.now() - since) / 1000).toFixed(1)} s later`);
+    }
+    for (const path of acknowledged) {
+      const { status } = await askCluster({ method: 'GET', url: `${third.url}${path}`, waitMs: 60_000 });
+      expect(`${path} ${status}`).toBe(`${path} 200`);
+    }
+  });
 });
 
 async function createDatabases(disturbances: Disturbances, servers: readonly ClusterServer[]): Promise<void> {

@@ -196,12 +196,13 @@ export class Disturbances implements Servers {
   }
 
   async #pin(): Promise<void> {
-    const { random, servers, databases } = this.#options;
+    const { random, servers, databases, log } = this.#options;
     const [database, server, url] = [random.oneOf(databases), random.oneOf(servers), random.oneOf(this.urls)];
     const setting = `${url}_node/_local/_config/database_owners/${database}`;
     const answer = random.chance(70)
       ? await askCluster({ method: 'PUT', url: setting, body: server?.owner, waitMs: 20_000 })
       : await askCluster({ method: 'DELETE', url: setting, waitMs: 20_000 });
+    log(`${answer.method} ${setting}: ${answer.status} after ${Math.round(answer.endedAt - answer.sentAt)} ms`);
     if (![200, 404, 503, 0, 307].includes(answer.status))
       this.faults.push(`${setting}: ${answer.status} ${answer.text}`);
   }
