@@ -117,7 +117,7 @@ function parseServe(argv: readonly string[], environment: Environment): Command 
     storage,
     workers,
     cluster: parseCluster(values.cluster, storage, environment),
-    storageLeaseMs: parseLease(environment),
+    ...parseLease(environment),
     announce: values.announce ?? environment['SETTEE_ANNOUNCE'],
     withoutAdmin: values['without-admin'] ?? false,
     logLevel: optional(values['log-level'], (level) => oneOf(level, LOG_LEVELS, '--log-level', 'serve')),
@@ -223,9 +223,12 @@ function parseCluster(given: boolean | undefined, storage: string | undefined, e
 }
 
 /** For tests, which can't wait as long as servers usually do: it is not in the help. */
-function parseLease(environment: Environment): number | undefined {
+function parseLease(environment: Environment): Pick<ServeOptions, 'storageLeaseMs'> {
   const flag = 'SETTEE_STORAGE_LEASE_MS';
-  return optional(environment[flag], (text) => wholeNumber(text, { flag, lowest: 500, highest: 60_000 }, 'serve'));
+  const text = environment[flag];
+  return text === undefined
+    ? {}
+    : { storageLeaseMs: wholeNumber(text, { flag, lowest: 500, highest: 60_000 }, 'serve') };
 }
 
 function assertShareable(workers: number | undefined, isInMemory: boolean): void {
