@@ -27,7 +27,7 @@ const WITHDRAW_MS = 3_000;
 const ADOPT_AGAIN_MS = 500;
 
 export interface ClusterOptions {
-  readonly members: Members;
+  readonly members: Pick<Members, 'membership' | 'isMember' | 'onMembership' | 'lookNow' | 'adopt' | 'announce'>;
   /** Whether a server that takes no part owns the storage, and so all databases. */
   readonly hasOtherOwner: () => boolean;
   readonly key: string;

@@ -1,0 +1,82 @@
+import { afterEach, expect, test } from 'vitest';
+import { silentLog } from '../../../../src/base/system/log.ts';
+import { Cluster, type ClusterOptions } from '../../../../src/node/cluster/cluster.ts';
+import type { Membership } from '../../../../src/storage/postgres/members/membership.ts';
+import { patient } from '../../../support/patience.ts';
+
+/** A server that is one of two, as the storage's rows say. */
+class FakeMembers {
+  membership: Membership;
+  readonly isMember = true;
+  readonly adopted: number[] = [];
+  /** What `adopt` does. Default: nothing, as for a server without a row. */
+  onAdopt: (version: number) => Promise<void> = async () => undefined;
+  #listener: (membership: Membership) => void = () => undefined;
+
+  constructor() {
+    this.membership = membershipOf(1, 0);
+  }
+
+  onMembership(listener: (membership: Membership) => void): () => void {
+    this.#listener = listener;
+    return () => undefined;
+  }
+
+  async lookNow(): Promise<Membership> {
+    return this.membership;
+  }
+
+  async adopt(version: number): Promise<void> {
+    this.adopted.push(version);
+    await this.onAdopt(version);
+  }
+
+  async announce(): Promise<void> {}
+
+  setAdopted(version: number): void {
+    this.change(membershipOf(this.membership.version, version));
+  }
+
+  change(membership: Membership): void {
+    this.membership = membership;
+    this.#listener(membership);
+  }
+}
+
+function membershipOf(version: number, adopted: number): Membership {
+  const row = { described: 'a process', machine: 'here', address: 'http://127.0.0.1:1/' };
+  const members = [
+    { ...row, id: 'other', isCoordinator: true, adopted: version },
+    { ...row, id: 'self', isCoordinator: false, adopted },
+  ];
+  return { version, self: 'self', members, pins: new Map() };
+}
+
+const open: Cluster[] = [];
+
+afterEach(() => {
+  for (const cluster of open.splice(0)) cluster.close();
+});
+
+function start(members: ClusterOptions['members']): Cluster {
+  const cluster = new Cluster({
+    members,
+    hasOtherOwner: () => false,
+    key: '0'.repeat(64),
+    log: silentLog,
+    headersFor: () => ({}),
+  });
+  open.push(cluster);
+  return cluster;
+}
+
+test('while it has no row, it waits for one, and does nothing else', async () => {
+  const members = new FakeMembers();
+  start(members);
+  // A loop without a pause would not let this happen.
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(members.adopted).toEqual([1]);
+  members.onAdopt = async (version) => members.setAdopted(version);
+  members.change(membershipOf(2, 0));
+  await expect.poll(() => members.adopted, patient).toEqual([1, 2]);
+});
