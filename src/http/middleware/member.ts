@@ -6,7 +6,7 @@ import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
-import { isAnsweredByReaders, isOfEachServer, resourceOf } from '../request/read-only-requests.ts';
+import { isAnsweredByReaders, isOfEachServer, mayNeedIndex, resourceOf } from '../request/read-only-requests.ts';
 import { RepeatableStream } from '../request/repeatable-stream.ts';
 import type { Sharing } from '../request/sharing.ts';
 import { cancelBody, isAnsweredElsewhere, withBody } from './elsewhere.ts';
@@ -44,7 +44,9 @@ export function answerAsMember(
     const rewritten = hosts.isEmpty || name === undefined ? undefined : hosts.rewrite(name, request.url);
     if (rewritten !== undefined)
       return { database: resourceOf({ ...request, url: rewritten }, '/'), isReadHere: false };
-    const isReadHere = isAnsweredByReaders(request, base) || isOfEachServer(request, base);
+    // The index of a database is that of its owner, which says how far it is.
+    const isRead = isAnsweredByReaders(request, base) && !mayNeedIndex(request, base);
+    const isReadHere = isRead || isOfEachServer(request, base);
     return { database: resourceOf(request, base), isReadHere };
   };
   return (request) => new Exchange({ registry, answer, host }, request, placeOf(request)).run();

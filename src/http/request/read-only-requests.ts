@@ -29,6 +29,8 @@ const ANSWERED_BY_READERS: Readonly<Record<'server' | 'database' | 'design', rea
   ],
   design: ['_list', '_show', '_view'],
 };
+/** What may need the index of a view. */
+const INDEXED: readonly string[] = ['_find', '_list', '_view'];
 /** With a feed, these go on for long, and then an index may need the owner. */
 const LIVE_QUERIES: readonly string[] = ['_find', '_view'];
 /** Databases whose names look like names of resources. The owner shows what is in `_replicator`: it knows how its replications are. */
@@ -94,6 +96,14 @@ export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url'
   if (resource === undefined || !isWord(resource)) return true;
   if (LIVE_QUERIES.includes(resource) && hasFeed(search)) return false;
   return (isOfDesign ? design : database).includes(resource);
+}
+
+/** Whether a request to a database may need the index of a view. `base`: as for `isReadOnlyRequest`. */
+export function mayNeedIndex({ url }: Pick<PlainRequest, 'url'>, base: string): boolean {
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  const [, second, third, fourth] = path.split('/').filter(Boolean);
+  const resource = second === '_design' && third !== undefined ? fourth : second;
+  return resource !== undefined && INDEXED.includes(resource);
 }
 
 /** Whether the query string has that parameter, percent-encoded or not. */

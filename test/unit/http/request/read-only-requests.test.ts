@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   isAnsweredByReaders,
   isReadOnlyRequest,
+  mayNeedIndex,
   READ_ONLY_POSTS,
 } from '../../../../src/http/request/read-only-requests.ts';
 import type { Table } from '../../../../src/http/resources.ts';
@@ -171,6 +172,19 @@ test.each([
   'GET /_unknown/a',
 ])('%s goes to the owner', (what) => {
   expect(byReaders(what)).toBe(false);
+});
+
+test.each([
+  ['/notes/_find', true],
+  ['/notes/_design/d/_view/by-name?limit=1', true],
+  ['/notes/_design/d/_list/f/by-name', true],
+  ['/notes/_design/d/_show/f/a', false],
+  ['/notes/_design/_view', false],
+  ['/notes/_explain', false],
+  ['/notes/_all_docs', false],
+  ['/_find', false],
+])('whether %s may need an index: %s', (path, expected) => {
+  expect(mayNeedIndex({ url: `https://app.example/db${path}` }, BASE)).toBe(expected);
 });
 
 test('an address outside the service goes to the owner', () => {
