@@ -17,8 +17,8 @@ export interface MemberHost extends Pick<Sharing, 'ownerOf'> {
   lookAgain(): Promise<void>;
   /** Whether the settings are the present ones, as the texts with the list of databases say. Default: always. */
   readonly hasPresentSettings?: ((notes: Registry['notes']) => boolean) | undefined;
-  /** Resolves when other settings have come, or after some seconds. */
-  readonly whenSettings?: (() => Promise<void>) | undefined;
+  /** Resolves when the wanted settings have come, or after some seconds. */
+  readonly whenSettings?: ((areWanted: () => boolean) => Promise<void>) | undefined;
 }
 
 /** How long a request is sent again to other servers than the one that did not own the database any more, in milliseconds. */
@@ -131,7 +131,7 @@ class Exchange {
   /** Another server changes the settings; they are on their way. */
   async #answerLater(isPresent: () => boolean): Promise<PlainResponse> {
     const { answer, host } = this.#service;
-    await host.whenSettings?.();
+    await host.whenSettings?.(isPresent);
     return isPresent() ? answer(this.#request) : unavailable('The settings of the server are being changed.');
   }
 

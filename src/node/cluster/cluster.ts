@@ -17,6 +17,8 @@ import { Owners, serverName } from './owners.ts';
 
 /** How long a request waits for the settings that another server has changed, in milliseconds. */
 const SETTINGS_MS = 5_000;
+/** How often it asks for them, in milliseconds: the other server may have named them before they were effective. */
+const ASK_MS = 100;
 /** How long a server that ends takes to leave its databases to the others, in milliseconds: a little more than requests may go on to use them. */
 const WITHDRAW_MS = 3_000;
 
@@ -89,7 +91,7 @@ export class Cluster {
         : {
             config: settings,
             hasPresentSettings: (notes) => isPresentVersion(settings.version, notes),
-            whenSettings: () => this.whenSettings(),
+            whenSettings: (areWanted) => this.whenSettings(areWanted),
             keepNote: keepNoteBy(owner),
             onUpdate: (name) => this.#reports.add(name),
           },
@@ -207,17 +209,21 @@ export class Cluster {
     await Promise.race([withdrawn.catch(failed), new Promise((resolve) => setTimeout(resolve, WITHDRAW_MS).unref())]);
   }
 
-  /** Resolves when settings have come, or after some seconds. */
-  whenSettings(): Promise<void> {
-    return new Promise((resolve) => {
-      const end = () => {
-        clearTimeout(timer);
-        stop();
-        resolve();
-      };
-      const timer = setTimeout(end, SETTINGS_MS);
-      const stop = this.#onSettings.listen(end);
-    });
+  /** Asks for the settings until these are the ones that are wanted, or some seconds have passed. */
+  async whenSettings(areWanted: () => boolean): Promise<void> {
+    const deadline = performance.now() + SETTINGS_MS;
+    while (!areWanted() && performance.now() < deadline) {
+      this.#links.askForSettings();
+      await new Promise<void>((resolve) => {
+        const end = () => {
+          clearTimeout(timer);
+          stop();
+          resolve();
+        };
+        const timer = setTimeout(end, ASK_MS);
+        const stop = this.#onSettings.listen(() => areWanted() && end());
+      });
+    }
   }
 
   close(): void {

@@ -67,7 +67,7 @@ export class Seat {
   /** Fails with `storage_blocked` if they did not come in time. */
   async whenSettings(): Promise<ConfigStore> {
     const cluster = await this.cluster();
-    if (cluster.settings.version === '') await cluster.whenSettings();
+    await cluster.whenSettings(() => cluster.settings.version !== '');
     const { settings } = this;
     if (settings !== undefined) return settings;
     throw new DatabaseError('storage_blocked', 'The server that owns the storage does not answer');

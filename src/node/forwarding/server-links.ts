@@ -47,6 +47,8 @@ export interface ServerLinks {
    * later. The connection is kept. Undefined: no server's.
    */
   followSettings(address: string | undefined): void;
+  /** Has that server send its settings again: `onSettings` is called. Nothing happens while it is not connected. */
+  askForSettings(): void;
   /** Requests that are not answered get 503. */
   close(): void;
 }
@@ -109,6 +111,10 @@ class Links implements ServerLinks {
     const connection = this.#to(address);
     connection.link?.send(frameOf(FOLLOW, 0, new Uint8Array([1])));
     connection.wake();
+  }
+
+  askForSettings(): void {
+    if (this.#followed !== undefined) this.#to(this.#followed).link?.send(frameOf(FOLLOW, 0, new Uint8Array([1])));
   }
 
   close(): void {

@@ -14,6 +14,8 @@ const RETRY_MS = 5000;
 /** How long requests may take to end if another server waits for the storage, in milliseconds. */
 const AWAITED_DRAIN_MS = 500;
 
+/** How long requests wait while a server that serves beside others becomes the owner, or is no longer the owner, in milliseconds. */
+const MAX_CHANGE_MS = 10_000;
 /** How often a server tries to serve beside the owner that can't yet, in milliseconds: there may be no list of databases before that one has begun it. */
 const MEMBER_RETRY_MS = 200;
 
@@ -43,6 +45,8 @@ export class OwnedService {
   #core: RestartableCore | undefined;
   /** Serves while another server owns the storage. */
   #member: RestartableCore | undefined;
+  /** Defined while one of them is to follow the other: resolves when it is open. */
+  #change: { readonly done: Promise<void>; readonly end: () => void } | undefined;
   readonly #end = new AbortController();
   /** A core that is being opened, and those that are being closed because the storage was lost. They never reject. */
   readonly #underWay = new Set<Promise<unknown>>();
@@ -75,6 +79,18 @@ export class OwnedService {
   }
 
   handle(request: PlainRequest): MaybePromise<PlainResponse> {
+    return this.#change === undefined ? this.#handleNow(request) : this.#handleLater(request, this.#change.done);
+  }
+
+  async #handleLater(request: PlainRequest, changed: Promise<void>): Promise<PlainResponse> {
+    const waited = new AbortController();
+    const late = wait(MAX_CHANGE_MS, undefined, { signal: waited.signal }).catch(() => undefined);
+    await Promise.race([changed, late]);
+    waited.abort();
+    return this.#handleNow(request);
+  }
+
+  #handleNow(request: PlainRequest): MaybePromise<PlainResponse> {
     const { home, ownUrl, headersFor } = this.#options;
     if (this.#core !== undefined && home.isHeld) return this.#core.handle(request);
     if (this.#member !== undefined && home.shared?.rollback === undefined) return this.#member.handle(request);
@@ -99,6 +115,7 @@ export class OwnedService {
 
   beginShutdown(): void {
     this.#end.abort();
+    this.#endChange();
     this.#core?.beginShutdown();
     this.#member?.beginShutdown();
   }
@@ -111,12 +128,28 @@ export class OwnedService {
     await this.#member?.close(this.drainMs);
   }
 
+  /** Requests wait from now on. Those of a server that only stands by don't: others answer them. */
+  #beginChange(): void {
+    if (this.#options.member === undefined || this.#change !== undefined || this.#end.signal.aborted) return;
+    let end: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    this.#change = { done, end };
+  }
+
+  #endChange(): void {
+    this.#change?.end();
+    this.#change = undefined;
+  }
+
   #lose(shared: SharedHome, why: string): void {
     const core = this.#core;
     if (core === undefined) return;
     const { log, home } = this.#options;
     this.#config = core.config;
     this.#core = undefined;
+    this.#beginChange();
     log.error(`${home.place} is not this server's any more: ${why}. It stands by.`);
     // What it has begun is fenced as soon as another server opens the same database.
     const closing = core
@@ -133,15 +166,18 @@ export class OwnedService {
       const serving = this.#track(closed.then(() => this.#serveAsMember(taking.signal)));
       try {
         await shared.takeWhenFree();
+        this.#beginChange();
         taking.abort();
         await serving;
         await this.#track(this.#openTaken(shared));
+        this.#endChange();
         if (this.#core === undefined) continue;
         log.info(`this server serves ${home.place} now`);
         return;
       } catch (error) {
         taking.abort();
         await serving;
+        this.#endChange();
         if (isDatabaseError(error, 'storage_closed') || shared.rollback !== undefined) return;
         log.error(`This server has taken ${home.place}, but can't serve it.`, error);
         await shared.giveUp();
@@ -160,6 +196,7 @@ export class OwnedService {
         const options = { ...this.#options, open: (config: SettingsStore) => member.open(config) };
         const core = await RestartableCore.open(options, await this.#options.configure());
         this.#member = core;
+        this.#endChange();
         log.info('this server serves databases beside the one that owns the storage');
       } catch (error) {
         if (messageOf(error) !== lastReason) log.debug(`this server can't serve yet: ${messageOf(error)}`);
@@ -172,7 +209,9 @@ export class OwnedService {
     if (!taken.aborted) return;
     const core = this.#member;
     this.#member = undefined;
-    await core?.close(0).catch((error: unknown) => log.error('The service could not be closed cleanly.', error));
+    await core
+      ?.close(AWAITED_DRAIN_MS)
+      .catch((error: unknown) => log.error('The service could not be closed cleanly.', error));
   }
 
   /** Settings may have changed since this server was started. */
