@@ -1,6 +1,5 @@
 /** How a service shares its databases with other processes, if it does. */
 import type { Access } from '../accounts/access/access.ts';
-import { authenticationDatabase } from '../accounts/settings.ts';
 import type { Handle } from '../base/shared/message.ts';
 import type { ConfigStore } from '../base/system/contract.ts';
 import type { Placement, Registry, RegistryOptions } from '../database/registry/contract.ts';
@@ -59,22 +58,8 @@ export async function openDatabases(
   options: RegistryOptions,
   access: () => Access,
 ): Promise<Registry> {
-  const onSecurity = (name: string) => access().securityChanged(name);
-  // Accounts and sessions are what rights depend on.
-  const rights = {
-    alwaysFresh: () => [authenticationDatabase(options.config)],
-    onSecurity,
-    onNotes: () => access().sessionsChanged(),
-  };
-  if (reader !== undefined) return reader.code.followRegistry({ ...options, ...rights });
-  if (member === undefined) return openRegistry(options);
-  const { placement, follows, code } = member;
-  if (follows === undefined) return code.openSharedRegistry({ ...options, placement, onSecurity });
-  const registry = await code.joinSharedRegistry({ ...options, ...rights, placement, keepNote: follows.keepNote });
-  registry.onEvent(({ type, name }) => {
-    if (type === 'updated' && placement.owns(name)) follows.onUpdate?.(name);
-  });
-  return registry;
+  if (reader !== undefined) return reader.code.openDatabases(options, access);
+  return member === undefined ? openRegistry(options) : member.code.openDatabases(member, options, access);
 }
 
 /** Answers requests with what the service can answer itself, and sends the others on. */

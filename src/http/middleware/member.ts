@@ -6,7 +6,13 @@ import type { Registry } from '../../database/registry/contract.ts';
 import { originOf } from '../request/address.ts';
 import { isStream } from '../request/bodies.ts';
 import type { Services } from '../request/context.ts';
-import { isAnsweredByReaders, isHealthCheck, isOfEachServer, resourceOf } from '../request/read-only-requests.ts';
+import {
+  isAnsweredByReaders,
+  isHealthCheck,
+  isOfEachServer,
+  mayShowFormerIndex,
+  resourceOf,
+} from '../request/read-only-requests.ts';
 import { RepeatableStream } from '../request/repeatable-stream.ts';
 import type { Sharing } from '../request/sharing.ts';
 import { cancelBody, isAnsweredElsewhere, withBody } from './elsewhere.ts';
@@ -45,7 +51,9 @@ export function answerAsMember(
     if (rewritten !== undefined)
       return { database: resourceOf({ ...request, url: rewritten }, '/'), isReadHere: false };
     if (isHealthCheck(request, base)) return { database: undefined, isReadHere: true, isHealthCheck: true };
-    const isReadHere = isAnsweredByReaders(request, base) || isOfEachServer(request, base);
+    // How far an index is that is not updated says its owner alone, so that servers that are asked in turn agree.
+    const isRead = isAnsweredByReaders(request, base) && !mayShowFormerIndex(request);
+    const isReadHere = isRead || isOfEachServer(request, base);
     return { database: resourceOf(request, base), isReadHere };
   };
   return (request) => new Exchange({ registry, answer, host }, request, placeOf(request)).run();

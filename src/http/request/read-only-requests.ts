@@ -96,6 +96,14 @@ export function isAnsweredByReaders(request: Pick<PlainRequest, 'method' | 'url'
   return (isOfDesign ? design : database).includes(resource);
 }
 
+/** Whether a request's address lets an index be shown that lacks the latest changes. */
+export function mayShowFormerIndex({ url }: Pick<PlainRequest, 'url'>): boolean {
+  const [, search = ''] = url.split(/[?#]/, 2);
+  if (!/stale|update|%/.test(search)) return false;
+  const query = new URLSearchParams(search);
+  return query.has('stale') || query.has('update');
+}
+
 /** Whether the query string has that parameter, percent-encoded or not. */
 function hasFeed(search: string): boolean {
   return /feed|%/.test(search) && new URLSearchParams(search).has('feed');

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import {
   isAnsweredByReaders,
   isReadOnlyRequest,
+  mayShowFormerIndex,
   READ_ONLY_POSTS,
 } from '../../../../src/http/request/read-only-requests.ts';
 import type { Table } from '../../../../src/http/resources.ts';
@@ -171,6 +172,17 @@ test.each([
   'GET /_unknown/a',
 ])('%s goes to the owner', (what) => {
   expect(byReaders(what)).toBe(false);
+});
+
+test.each([
+  ['/notes/_design/d/_view/v?stale=ok', true],
+  ['/notes/_design/d/_view/v?limit=1&update=false', true],
+  ['/notes/_design/d/_view/v?st%61le=ok', true],
+  ['/notes/_design/d/_view/v?limit=1', false],
+  ['/notes/_design/d/_view/v?key=%22update%22', false],
+  ['/stale', false],
+])('whether %s may show an index without the latest changes: %s', (path, expected) => {
+  expect(mayShowFormerIndex({ url: `https://app.example/db${path}` })).toBe(expected);
 });
 
 test('an address outside the service goes to the owner', () => {
