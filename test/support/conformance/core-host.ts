@@ -140,8 +140,8 @@ export class CoreHost implements Host {
       return;
     }
     // What a host with several processes brings together.
-    const present: { config?: Config } = {};
-    const followed: Config = { get: (section, key) => present.config?.get(section, key) };
+    const present: { config: Config } = { config: createConfig(settings) };
+    const followed: Config = { get: (section, key) => present.config.get(section, key) };
     const logTail = new LogBuffer();
     const log = bufferedLog(this.#log, logTail, this.#clock, followed);
     const shared = { log, logTail, counters: new Counters() };
@@ -161,7 +161,7 @@ export class CoreHost implements Host {
     this.#core = { handle: reader.handle, close };
   }
 
-  async #startShared(shared: Required<Shared>, present: { config?: Config }): Promise<Running> {
+  async #startShared(shared: Required<Shared>, present: { config: Config }): Promise<Running> {
     const { settings = {} } = this.#options;
     const cores = new SharedCores();
     const first = await this.#open({ ...shared, config: settings, member: cores.optionsOf(0) });
