@@ -240,7 +240,10 @@ export class HandleCache<D extends OpenDatabase> {
     const closed = handles.map(({ database }) => database.close());
     await Promise.allSettled(opening);
     const results = await Promise.allSettled([...closed, ...this.#closing.values()]);
-    const failures = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+    const failures = results
+      .flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+      // Another process may have deleted it.
+      .filter((reason) => !isDatabaseError(reason, 'storage_deleted'));
     if (failures.length > 0) {
       throw new DatabaseError('storage_failed', `${failures.length} databases could not be closed cleanly.`, {
         cause: failures[0],
