@@ -197,7 +197,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   return {
     url: http.url,
     ...{ hasAdmin: hasAdmin(running.config), presetLines: describePreset(options.preset, running.config) },
-    ...describeHome(home),
+    ...describeHome(home, seat !== undefined),
     handle,
     close: () => undo.run().catch((error) => logAndThrow(log, error)),
   };
@@ -213,8 +213,8 @@ function headersOf(service: () => OwnedService) {
   return ({ headers }: PlainRequest) => sharingHeaders(service().config, headers);
 }
 
-function describeHome({ adminCommand, dataFolder, place, shared }: Home) {
-  const standsByFor = shared?.isOwner === false ? describeOwner(shared.owner) : undefined;
+function describeHome({ adminCommand, dataFolder, place, shared }: Home, isMember: boolean) {
+  const standsByFor = shared?.isOwner === false && !isMember ? describeOwner(shared.owner) : undefined;
   return { adminCommand, dataFolder, place, standsByFor };
 }
 
