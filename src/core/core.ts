@@ -169,22 +169,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // Requests.
   const services: Services = {
     ...{ config, clock, log, tasks: common.tasks, registry, access, feeds, autoPurge, basePath, bytesInFlight },
-    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, sharing: member },
-    ...{ isLeftToOwner: reader?.code.isLeftToOwner, hostMetrics: options.metrics },
+    ...{ gzip: options.gzip, beginnings: options.beginnings, health: options.health, hostMetrics: options.metrics },
+    ...{ isLeftToOwner: reader?.code.isLeftToOwner, sharing: member?.code.askServers(member) },
     storageMetrics: storage.metrics?.bind(storage),
     uuids: new Uuids(config, clock, random),
     statistics: new Statistics(clock, config, counters, gaugesOf({ registry, feeds, storage, counters })),
   };
-  const { accounts, views, design, find, administration } = parts;
-  const answer = createHandle(
-    services,
-    {
-      ...{ accounts: accounts.get, views: views.get, design: design.get, find: find.get },
-      ...{ replicator: replications.get, administration: administration.get },
-    },
-    () => running.isClosing,
-    options.gateway,
-  );
+  const answer = createHandle(services, lateParts(parts, replications), () => running.isClosing, options.gateway);
   const handle: Handle = createHandleOf(options, services, answer);
   const running: RunningCore = new RunningCore({
     ...{ handle, config, replications, autoPurge, feeds, registry, parts, storage },
@@ -198,6 +189,13 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();
   return running;
+}
+
+function lateParts({ accounts, views, design, find, administration }: Parts, replications: Replications) {
+  return {
+    ...{ accounts: accounts.get, views: views.get, design: design.get, find: find.get },
+    ...{ replicator: replications.get, administration: administration.get },
+  };
 }
 
 interface CoreServices {

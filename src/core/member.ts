@@ -3,6 +3,7 @@ import type { Access } from '../accounts/access/access.ts';
 import type { Placement, Registry, RegistryOptions } from '../database/registry/contract.ts';
 import { joinSharedRegistry, openSharedRegistry } from '../database/registry/shared-registry.ts';
 import { answerAsMember } from '../http/middleware/member.ts';
+import { askServers } from '../http/request/ask-servers.ts';
 import { followedRights } from './followed-rights.ts';
 import { openIndexesOfMember } from './member-indexes.ts';
 
@@ -30,5 +31,6 @@ async function openDatabases(
 export const memberCode = {
   openDatabases,
   answerAsMember,
+  askServers,
   openIndexes: openIndexesOfMember,
 };

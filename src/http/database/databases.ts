@@ -8,7 +8,6 @@ import { DatabaseError, isDatabaseError } from '../../base/errors/database-error
 import { ownMember } from '../../base/json/objects.ts';
 import { mapInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import type { DatabaseInfo } from '../../database/store/contract.ts';
-import { askServer } from '../request/ask-server.ts';
 import { continueInBackground } from '../request/background-work.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { NAMES } from '../request/body-bounds.ts';
@@ -149,8 +148,7 @@ async function infoOf(context: Context, key: string): Promise<unknown> {
 
 /** Sizes and compactions are what the owner knows. */
 async function presentInfo(context: Context, database: string): Promise<unknown> {
-  const owner = context.services.sharing?.ownerOf(database);
-  const told = owner && (await askServer(context, owner, `/${encodeURIComponent(database)}`));
+  const told = await context.services.sharing?.info(context, database);
   return told ?? shownInfo(await context.useDatabase(database, (open) => open.info()));
 }
 

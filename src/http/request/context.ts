@@ -19,7 +19,6 @@ import type { Registry } from '../../database/registry/contract.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { jsonType } from './accept.ts';
 import { Query } from './address.ts';
-import type { Sharing } from './sharing.ts';
 
 /** The sender of a request, as functions of design documents see it: `userCtx` without the database. */
 interface User {
@@ -54,7 +53,7 @@ export interface Services {
   /** Whether another process answers in place of this response. Default: there is none. */
   readonly isLeftToOwner?: ((answer: Pick<PlainResponse, 'errorCode'>) => boolean) | undefined;
   /** The servers with which this one shares the databases, if there are any. */
-  readonly sharing?: Sharing | undefined;
+  readonly sharing?: AskedServers | undefined;
   /** The beginning of every path, without a slash at its end; empty if the service is at the root. */
   readonly basePath: string;
 }
@@ -66,6 +65,19 @@ export interface RequiredRight {
   readonly right: Right;
   /** Undefined for what belongs to no database. */
   readonly database: string | undefined;
+}
+
+/** What handlers ask the other servers, with the rights of the request's sender. */
+export interface AskedServers {
+  /** This server's own name. */
+  name(): string;
+  otherNames(): readonly string[];
+  /** The tasks of the others; none if one of these asks. */
+  tasks(context: Context): Promise<readonly unknown[]>;
+  /** What the owner of the database says of it; undefined if that is this server, or doesn't answer. */
+  info(context: Context, database: string): Promise<unknown>;
+  /** What the server of that name says of itself, and that it is to restart; undefined if there is none. */
+  node(context: Context, name: string, path: readonly (string | undefined)[]): Promise<Answer> | undefined;
 }
 
 /** A response while it is being made: the middleware adds headers to it. */

@@ -4,7 +4,6 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { joinInSteps, runCooperatively } from '../../base/shared/turn.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import { VERSION } from '../../base/system/version.ts';
-import { askServer } from '../request/ask-server.ts';
 import type { Answer, Context } from '../request/context.ts';
 import { parseCount } from '../request/parameter-values.ts';
 import { jsonAnswer, tagOf, withHeader } from '../response/responses.ts';
@@ -27,15 +26,10 @@ export function getUp(context: Context): Answer {
   return jsonAnswer(context, status, JSON.stringify({ status: 'ok', ...told }));
 }
 
-/** Those of all servers that share the databases, unless one of these asks. */
+/** Those of all servers that share the databases. */
 export async function getActiveTasks(context: Context): Promise<Answer> {
   const { tasks, sharing } = context.services;
-  const { hops = 0, user } = context.request;
-  const isAskedByServer = hops > 0 && user !== undefined;
-  const others = isAskedByServer ? [] : (sharing?.others() ?? []);
-  const asked = others.map(({ handle }) => askServer(context, handle, '/_active_tasks'));
-  const found: unknown[] = tasks.list().slice();
-  for (const told of await Promise.all(asked)) if (Array.isArray(told)) found.push(...told);
+  const found: unknown[] = [...tasks.list(), ...((await sharing?.tasks(context)) ?? [])];
   return jsonAnswer(context, 200, `[${await runCooperatively(joinInSteps(found, (task) => JSON.stringify(task)))}]`);
 }
 

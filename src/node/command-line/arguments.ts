@@ -215,9 +215,14 @@ function parseWorkers(given: string | undefined, environment: Environment): numb
 }
 
 /** Whether servers of one storage each own some of its databases. */
-function parseCluster(given: boolean | undefined, storage: string | undefined, environment: Environment): boolean {
+function parseCluster(
+  given: boolean | undefined,
+  storage: string | undefined,
+  environment: Environment,
+): true | undefined {
   const isWanted = given ?? environment['SETTEE_CLUSTER'] === '1';
-  if (!isWanted || storage !== undefined) return isWanted;
+  if (!isWanted) return undefined;
+  if (storage !== undefined) return true;
   const flag = given === undefined ? 'SETTEE_CLUSTER' : '--cluster';
   throw new UsageError(`${flag} is for servers that share a storage in PostgreSQL; name it with --storage.`, 'serve');
 }

@@ -4,7 +4,6 @@
  */
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import type { Answer, Context } from '../../request/context.ts';
-import type { OtherServer } from '../../request/sharing.ts';
 import { MethodNotAllowed } from '../../response/error-table.ts';
 import { jsonAnswer } from '../../response/responses.ts';
 import type { AdministrationService } from './administration-service.ts';
@@ -25,12 +24,13 @@ export async function answerNode(
   if (name === undefined) throw missing();
   const { sharing } = context.services;
   const ownName = sharing?.name() ?? NODE_NAME;
-  const other = sharing?.others().find((server) => server.name === name);
   const isOwn = name === '_local' || name === NODE_NAME || name === ownName;
-  if (!isOwn && other === undefined) throw new DatabaseError('not_found', `no such node: ${name}`);
+  if (!isOwn && sharing?.otherNames().includes(name) !== true)
+    throw new DatabaseError('not_found', `no such node: ${name}`);
   // All servers have the same settings.
   if (what === '_config') return answerNodeConfig(service, context, rest);
-  if (other !== undefined) return askOther(context, other, [what, ...rest]);
+  const told = isOwn ? undefined : sharing?.node(context, name, [what, ...rest]);
+  if (told !== undefined) return told;
   if (what === '_restart') {
     if (context.method !== 'POST') throw new MethodNotAllowed('POST');
     return postRestart(service, context);
@@ -43,19 +43,6 @@ export async function answerNode(
   return jsonAnswer(context, 200, JSON.stringify({ name: ownName }));
 }
 
-/** Passes on what another server says of itself, and that it is to restart. */
-async function askOther(
-  context: Context,
-  { handle }: OtherServer,
-  path: readonly (string | undefined)[],
-): Promise<Answer> {
-  const { method, headers, body, peer } = context.request;
-  const segments = path.flatMap((segment) => (segment === undefined ? [] : encodeURIComponent(segment)));
-  const url = [context.services.basePath, '_node', '_local', ...segments].join('/');
-  const { status, headers: told, body: said, errorCode } = await handle({ method, url, headers, body, peer });
-  return { status, headers: { ...told }, body: said, ...(errorCode !== undefined && { errorCode }) };
-}
-
 /** The rest of what CouchDB 2 and later report here is about their machine: its processes, schedulers and memory. */
 function answerSystem(context: Context): Answer {
   const uptime = Math.floor(context.services.statistics.uptimeMs / 1_000);
@@ -64,8 +51,7 @@ function answerSystem(context: Context): Answer {
 
 export function getMembership(_service: AdministrationService, context: Context): Answer {
   const { sharing } = context.services;
-  const others = sharing?.others().map(({ name }) => name) ?? [];
-  const names = [sharing?.name() ?? NODE_NAME, ...others].sort();
+  const names = [sharing?.name() ?? NODE_NAME, ...(sharing?.otherNames() ?? [])].sort();
   return jsonAnswer(context, 200, JSON.stringify({ all_nodes: names, cluster_nodes: names }));
 }
 

@@ -55,6 +55,10 @@ describe('serve', () => {
     expect(parse('', { SETTEE_WORKERS: '3' })).toMatchObject({ options: { workers: 3 } });
     expect(parse('--workers auto')).toMatchObject({ options: { workers: Math.min(64, availableParallelism()) } });
     expect(parse('--workers 1 --memory')).toMatchObject({ options: { workers: 1, memory: true } });
+    const storage = 'postgres://db.example/settee';
+    expect(parse(`--cluster --storage ${storage}`)).toMatchObject({ options: { cluster: true, storage } });
+    expect(parse(`--storage ${storage}`, { SETTEE_CLUSTER: '1' })).toMatchObject({ options: { cluster: true } });
+    expect(() => parse('--cluster')).toThrow('name it with --storage');
     expect(parse('--preset pouchdb')).toMatchObject({ options: { preset: 'pouchdb' } });
   });
 

@@ -57,14 +57,24 @@ async function readerMetrics(url: string): Promise<Record<string, number>> {
   return Object.fromEntries(lines.map((line) => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
 }
 
-const socketFolders = async () => (await readdir(tmpdir())).filter((name) => /^settee-workers-[^t]/.test(name)).sort();
+/** Starts a server that has a folder for temporary files of its own. */
+async function serveIn(temporaryFolder: string): Promise<SetteeProcess> {
+  const data = await newFolder();
+  const { TMPDIR: before } = process.env;
+  process.env['TMPDIR'] = temporaryFolder;
+  const server = serve(data);
+  if (before === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = before;
+  return server;
+}
 
 /** Only Linux tells which processes a process has started. */
 describe.runIf(process.platform === 'linux')('a server of several processes', () => {
   test('says so, and leaves nothing behind when it ends', async () => {
-    const before = await socketFolders();
-    const server = serve(await newFolder());
+    const temporaryFolder = await mkdtemp(join(temporary, 'temporary-'));
+    const server = await serveIn(temporaryFolder);
     const url = await server.url();
+    expect(await readdir(temporaryFolder)).toEqual([expect.stringMatching(/^settee-workers-/)]);
     await expect
       .poll(() => server.stdout, patient)
       .toContain('\nIt runs as 2 processes that accept requests, and one that owns the databases\n');
@@ -75,7 +85,7 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
     server.child.kill('SIGTERM');
     expect(await server.exited).toEqual({ code: 0, signal: null });
     expect(children.filter(isAlive)).toEqual([]);
-    expect((await socketFolders()).filter((name) => !before.includes(name))).toEqual([]);
+    expect(await readdir(temporaryFolder)).toEqual([]);
     expect(server.stderr.split('\n').map((line) => line.replace(/^\S+ /, ''))).toEqual([
       `[info] the server has started: Settee 0.1.0 at ${url}`,
       '[info] the server is stopping',
@@ -129,10 +139,11 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
       .toMatchObject({
         'svc_role{role="owner"}': 1,
         svc_readers: 2,
-        svc_reader_restarts_total: 2,
         svc_reader_owner_restarts_total: 0,
         svc_reader_forward_failures_total: 0,
       });
+    // More if one of the next ones found the port still taken.
+    expect((await readerMetrics(url))['svc_reader_restarts_total']).toBeGreaterThanOrEqual(2);
     await send(`${url}db`, 'PUT');
     const forwarded = await readerMetrics(url);
     // That request, and those for the metrics.
