@@ -1,7 +1,8 @@
 /** What servers of a cluster ask of the one that owns the list of databases, and that no client can: requests that only links carry. */
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
-import type { Handle, PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../base/shared/message.ts';
 import type { Registry } from '../../database/registry/contract.ts';
+import { isStream } from '../../http/request/bodies.ts';
 import { readOnlyError } from '../../storage/paging/page-errors.ts';
 
 const NOTES = '/_settee/notes/';
@@ -48,27 +49,46 @@ export class UpdateReports {
   }
 }
 
-/** Answers such requests, and passes on all others. */
-export function answerInternally(registry: () => Registry | undefined, next: Handle): Handle {
+/** Answers such requests, and passes on all others. `list`: undefined at a server that does not own the list of databases. */
+export function answerInternally(list: () => ListOwner | undefined, next: Handle): Handle {
   return (request) => {
     const { hops = 0, url } = request;
-    if (hops === 0 || !(url.startsWith(NOTES) || url === UPDATES)) return next(request);
-    return answer(registry(), request);
+    if (!(url.startsWith(NOTES) || url === UPDATES)) return next(request);
+    // What a client sends must not be passed on: the next server would take it for this one's.
+    return hops === 0 ? refuse(request) : answer(list(), request);
   };
 }
 
-async function answer(registry: Registry | undefined, { method, url, body }: PlainRequest): Promise<PlainResponse> {
-  if (registry === undefined) return respond(503);
-  const text = typeof body === 'string' ? body : body instanceof Uint8Array ? Buffer.from(body).toString() : undefined;
+type ListOwner = Pick<Registry, 'keepNote' | 'noteUpdate'>;
+
+async function refuse({ body }: PlainRequest): Promise<PlainResponse> {
+  if (isStream(body)) await body.cancel();
+  return respond(404, { error: 'not_found', reason: 'missing' });
+}
+
+async function answer(list: ListOwner | undefined, { method, url, body }: PlainRequest): Promise<PlainResponse> {
+  const text = await textOf(body);
+  if (list === undefined) return respond(503);
   if (url === UPDATES) {
-    const names: unknown = JSON.parse(text ?? '[]');
-    if (Array.isArray(names)) for (const name of names) registry.noteUpdate?.(String(name));
+    const names: unknown = JSON.parse(text);
+    if (Array.isArray(names)) for (const name of names) list.noteUpdate?.(String(name));
     return respond(200);
   }
-  await registry.keepNote(decodeURIComponent(url.slice(NOTES.length)), method === 'DELETE' ? undefined : text);
+  await list.keepNote(decodeURIComponent(url.slice(NOTES.length)), method === 'DELETE' ? undefined : text);
   return respond(200);
 }
 
-function respond(status: number): PlainResponse {
-  return { status, headers: { 'content-type': 'application/json' }, body: '{}\n' };
+/** A long text comes as a stream. */
+async function textOf(body: RequestBody): Promise<string> {
+  if (typeof body === 'string') return body;
+  if (body instanceof Uint8Array) return Buffer.from(body).toString();
+  if (!isStream(body)) return '';
+  const pieces: Uint8Array[] = [];
+  for (let piece = await body.pull(); piece !== undefined; piece = await body.pull()) pieces.push(piece);
+  return Buffer.concat(pieces).toString();
+}
+
+function respond(status: number, said: Readonly<Record<string, string>> = {}): PlainResponse {
+  const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' };
+  return { status, headers, body: `${JSON.stringify(said)}\n` };
 }

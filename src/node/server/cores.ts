@@ -36,6 +36,8 @@ interface CoresOptions {
 export class Cores {
   readonly #options: CoresOptions;
   #registry: Registry | undefined;
+  /** Whether its list of databases is this server's. */
+  #ownsList = false;
 
   constructor(options: CoresOptions) {
     this.#options = options;
@@ -92,12 +94,15 @@ export class Cores {
       gateway: createGateway,
     });
     this.#registry = core.registry;
+    this.#ownsList = own.member?.follows === undefined;
     return core;
   }
 
   /** Answers what servers of the cluster ask each other, too. */
   handleOf(handle: Handle): Handle {
-    return this.#options.seat === undefined ? handle : answerInternally(() => this.#registry, handle);
+    return this.#options.seat === undefined
+      ? handle
+      : answerInternally(() => (this.#ownsList ? this.#registry : undefined), handle);
   }
 
   /** Begins the counts of a core that is opened. */
