@@ -119,8 +119,8 @@ export interface RegistryOptions {
   readonly counters?: DatabaseCounters;
   /** The host's own, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
-  /** Resolves when a database may be opened. Default: at once. */
-  readonly whenFree?: ((name: string) => Promise<void>) | undefined;
+  /** Which databases this process may open as their owner. Default: all, at once. */
+  readonly placement?: Placement | undefined;
   /** If given, damaged journals are cut off instead of refused. */
   readonly onDamagedRecord?: ((file: string, number: number, behind: readonly JournalRecord[]) => void) | undefined;
 }

@@ -36,17 +36,25 @@ const OPENED_AT_ONCE = 16;
 export class HandleCache<D extends OpenDatabase> {
   readonly #maxOpen: () => number;
   readonly #open: (name: string) => Promise<D>;
+  readonly #whenFree: ((name: string) => Promise<void>) | undefined;
   /** In the order of their last use. */
   readonly #handles = new Map<string, Handle<D>>();
   readonly #opening = new Map<string, Promise<void>>();
   /** Databases that are being closed; their files can't be opened again before that ends. */
   readonly #closing = new Map<string, Promise<void>>();
   readonly #openings = new AtMost(OPENED_AT_ONCE);
+  /** What ends the waits of databases that may not be opened yet. */
+  readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
-  constructor(maxOpen: () => number, open: (name: string) => Promise<D>) {
+  /**
+   * `whenFree`: resolves when a database may be opened; rejects if it may not. Default: at once. Those that wait for it keep no others from being opened:
+   * it may last until these others are given up.
+   */
+  constructor(maxOpen: () => number, open: (name: string) => Promise<D>, whenFree?: (name: string) => Promise<void>) {
     this.#maxOpen = maxOpen;
     this.#open = open;
+    this.#whenFree = whenFree;
   }
 
   get size(): number {
@@ -109,7 +117,18 @@ export class HandleCache<D extends OpenDatabase> {
   /** Opens the database. `isWanted` returns false once the database was discarded, or all were closed, while it was being opened. */
   async #openHandle(name: string, isWanted: () => boolean): Promise<void> {
     await this.#closing.get(name);
+    if (this.#whenFree !== undefined) await this.#untilFree(this.#whenFree(name));
     await this.#openings.run(() => this.#openInTurn(name, isWanted));
+  }
+
+  /** Fails with `storage_closed` if all are closed before. */
+  #untilFree(free: Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => reject(shutDown());
+      this.#waiting.add(end);
+      void free.then(resolve, reject).finally(() => this.#waiting.delete(end));
+      if (this.#isClosed) end();
+    });
   }
 
   async #openInTurn(name: string, isWanted: () => boolean): Promise<void> {
@@ -233,6 +252,7 @@ export class HandleCache<D extends OpenDatabase> {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const end of this.#waiting) end();
     const handles = [...this.#handles.values()];
     const opening = [...this.#opening.values()];
     this.#handles.clear();

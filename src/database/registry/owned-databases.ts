@@ -2,6 +2,7 @@ import { DatabaseError } from '../../base/errors/database-error.ts';
 import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import type { PageFile } from '../../storage/page-store.ts';
+import { readOnlyError } from '../../storage/paging/page-errors.ts';
 import type { RevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { Database } from '../store/contract.ts';
 import { openDatabase } from '../store/open-database.ts';
@@ -26,12 +27,14 @@ export class OwnedDatabases {
   constructor(options: OwnedDatabasesOptions) {
     this.#options = options;
     const maxOpen = () => integerSetting(options.config, 'svc', 'max_dbs_open') ?? DEFAULT_MAX_OPEN;
-    this.handles = new HandleCache(maxOpen, (name) => this.#open(name));
+    const whenFree = async (name: string) => options.placement?.whenFree(name);
+    this.handles = new HandleCache(maxOpen, (name) => this.#open(name), whenFree);
   }
 
   async #open(name: string): Promise<StoredDatabase> {
-    const { fileOf, whenFree, store } = this.#options;
-    await whenFree?.(name);
+    const { fileOf, placement, store } = this.#options;
+    // It has waited for its turn.
+    if (placement?.owns(name) === false) throw readOnlyError(name);
     const file = fileOf(name);
     if (file === undefined) throw new DatabaseError('not_found', 'no_db_file');
     return this.openFile(name, await store.open(file, 'open'));

@@ -25,7 +25,7 @@ export interface MemberRegistryOptions extends SharedRegistryOptions, FollowedRe
 /** Opens the databases for the process that owns their list, and some of them. Fails as `openRegistry` does. */
 export async function openSharedRegistry(options: SharedRegistryOptions): Promise<Registry> {
   const { placement } = options;
-  const list = await openRegistry({ ...options, whenFree: (name) => placement.whenFree(name) });
+  const list = await openRegistry(options);
   const registry: SharedRegistry = new SharedRegistry(placement, {
     ...{ list, own: list, owned: list.owned },
     followed: new FollowedDatabases({
@@ -46,7 +46,6 @@ export async function joinSharedRegistry(options: MemberRegistryOptions): Promis
   const owned = new OwnedDatabases({
     ...{ ...options, hasher },
     fileOf: (name) => list.fileOf(name),
-    whenFree: (name) => placement.whenFree(name),
     onUpdate: (name) => registry.emit({ type: 'updated', name }),
   });
   const { followed } = list;
