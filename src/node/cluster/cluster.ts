@@ -223,8 +223,11 @@ export class Cluster {
     const id = members.membership?.self;
     if (!this.#isArranged) {
       // Until it is seated again, nothing is its own.
+      const isSeated = this.#seat === id;
       await this.#core?.rearrange();
       this.#seat = id;
+      // Nor was it for what waits for changes.
+      if (!isSeated) await this.#core?.rearrange();
       this.counts.moves += 1;
       this.#arranged = version;
     }

@@ -44,10 +44,10 @@ class FakeMembers {
 }
 
 function membershipOf(version: number, adopted: number): Membership {
-  const row = { described: 'a process', machine: 'here', address: 'http://127.0.0.1:1/' };
+  const row = { described: 'a process', machine: 'here' };
   const members = [
-    { ...row, id: 'other', isCoordinator: true, adopted: version },
-    { ...row, id: 'self', isCoordinator: false, adopted },
+    { ...row, id: 'other', address: 'http://127.0.0.1:1/', isCoordinator: true, adopted: version },
+    { ...row, id: 'self', address: 'http://127.0.0.1:2/', isCoordinator: false, adopted },
   ];
   return { version, self: 'self', members, pins: new Map() };
 }
@@ -79,4 +79,26 @@ test('while it has no row, it waits for one, and does nothing else', async () =>
   members.onAdopt = async (version) => members.setAdopted(version);
   members.change(membershipOf(2, 0));
   await expect.poll(() => members.adopted, patient).toEqual([1, 2]);
+});
+
+test('when it is seated again, the service finds out what is its own', async () => {
+  const members = new FakeMembers();
+  members.onAdopt = async (adopted) => {
+    const { membership } = members;
+    const rows = membership.members.map((member) => (member.id === membership.self ? { ...member, adopted } : member));
+    members.change({ ...membership, members: rows });
+  };
+  members.membership = { ...membershipOf(1, 0), pins: new Map([['mine', 'settee@127.0.0.1:2']]) };
+  const cluster = start(members);
+  await expect.poll(() => members.adopted, patient).toEqual([1]);
+  const own: boolean[] = [];
+  const { placement } = cluster.memberOptions(false);
+  const rearrange = async () => void own.push(placement.owns('mine'));
+  cluster.attach({ rearrange });
+  // The others have removed its row, and it has joined again.
+  const { membership } = members;
+  const renamed = membership.members.map((member) => (member.id === 'self' ? { ...member, id: 'again' } : member));
+  members.change({ ...membership, version: 2, self: 'again', members: renamed });
+  await expect.poll(() => members.adopted, patient).toEqual([1, 2]);
+  expect(own).toEqual([false, true]);
 });
