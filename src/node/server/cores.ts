@@ -50,9 +50,10 @@ export class Cores {
     const cluster = await seat?.cluster();
     const member = cluster?.memberOptions(true);
     const core = await this.#create(settings, { config: settings, member, ...this.#reported('owner') });
+    // At once: what it opens from now on may have to be given up.
+    cluster?.attach(core);
     if (options.readers !== undefined || seat !== undefined) await readers.follow(settings, core.registry, log);
     seat?.followPins(settings);
-    cluster?.attach(core);
     return core;
   }
 
