@@ -204,7 +204,8 @@ export class OwnedService {
         const options = { ...this.#options, open: (config: SettingsStore) => member.open(config) };
         const core = await RestartableCore.open(options, await this.#options.configure());
         this.#member = core;
-        this.#endChange();
+        // If the storage was taken meanwhile, requests wait for the next service.
+        if (!taken.aborted) this.#endChange();
         log.info('this server serves databases beside the one that owns the storage');
       } catch (error) {
         if (messageOf(error) !== lastReason) log.debug(`this server can't serve yet: ${messageOf(error)}`);
