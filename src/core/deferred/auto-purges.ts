@@ -73,6 +73,8 @@ export class AutoPurges implements AutoPurge {
 
   async #purgeAll(): Promise<void> {
     const { registry, config } = this.#options;
+    // A server that has had no requests may know neither databases nor periods.
+    await registry.refresh?.();
     const own = this.#withPeriod();
     if (own.length === 0 && config.get('auto_purge', 'deleted_document_ttl') === undefined) return;
     const { defaultTtl } = await this.#load();
@@ -125,6 +127,8 @@ export class AutoPurges implements AutoPurge {
   /** Keeps whether the database has a period of its own; returns it. */
   async #note(database: string): Promise<boolean> {
     const { registry } = this.#options;
+    // If another server keeps the names, the last change has to be read there.
+    await registry.refresh?.();
     const names = new Set(this.#withPeriod().filter((name) => registry.has(name)));
     const isSet = await registry.use(database, ({ autoPurge }) => autoPurge !== '{}');
     if (isSet === names.has(database)) return isSet;
