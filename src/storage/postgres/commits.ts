@@ -229,14 +229,14 @@ export class Commits {
     } else if ((this.#durableRecord ?? 0) < truncated) this.#durableRecord = undefined;
   }
 
-  async #mustBeOwner(connection: Connection, { mayBeDone }: Attempt): Promise<FileState> {
+  async #mustBeOwner(connection: Connection, { mayBeDone, isFlush }: Attempt): Promise<FileState> {
     const { statements, id, name, epoch, owner } = this.#options;
     const [row] = await connection.query(statements.state, [id]);
     if (row === undefined) throw storageDeleted(name);
     const found = numberOf(row['epoch']);
     // An epoch that was lost may be used again, by another owner.
     if (found > epoch || (found === epoch && row['owner'] !== owner))
-      throw mayBeDone ? commitInDoubt(name) : storageFenced(name);
+      throw mayBeDone || isFlush ? commitInDoubt(name) : storageFenced(name);
     if (found < epoch) throw this.#rolledBack();
     const last = row['last'] === null ? 0 : numberOf(row['last']);
     return { step: numberOf(row['step']), pageBytes: numberOf(row['page_bytes']), last };
