@@ -20,7 +20,7 @@ async function openDatabases(
   access: () => Access,
 ): Promise<Registry> {
   const rights = followedRights(options, access);
-  if (follows === undefined) return openSharedRegistry({ ...options, placement, onSecurity: rights.onSecurity });
+  if (follows === undefined) return openSharedRegistry({ ...options, ...rights, placement });
   const registry = await joinSharedRegistry({ ...options, ...rights, placement, keepNote: follows.keepNote });
   registry.onEvent(({ type, name }) => {
     if (type === 'updated' && placement.owns(name)) follows.onUpdate?.(name);

@@ -15,6 +15,7 @@ export interface SharedRegistryOptions extends RegistryOptions {
   readonly placement: Placement;
   /** See `FollowedRegistryOptions`. */
   readonly onSecurity: (name: string) => void;
+  readonly alwaysFresh: () => readonly string[];
 }
 
 export interface MemberRegistryOptions extends SharedRegistryOptions, FollowedRegistryOptions {
@@ -27,11 +28,11 @@ export async function openSharedRegistry(options: SharedRegistryOptions): Promis
   const { placement } = options;
   const list = await openRegistry(options);
   const registry: SharedRegistry = new SharedRegistry(placement, {
-    ...{ list, own: list, owned: list.owned },
+    ...{ list, own: list, owned: list.owned, alwaysFresh: options.alwaysFresh },
     followed: new FollowedDatabases({
       ...options,
       fileOf: (name) => list.fileOf(name),
-      refresh: () => undefined,
+      refresh: () => registry.refresh(),
       onUpdate: (name) => registry.emit({ type: 'updated', name }),
     }),
   });
@@ -60,6 +61,8 @@ interface Parts {
   readonly owned: OwnedDatabases;
   readonly followed: FollowedDatabases;
   readonly keepNote?: Registry['keepNote'];
+  /** For the owner of the list, which has no list to look at: see `FollowedRegistryOptions`. */
+  readonly alwaysFresh?: () => readonly string[];
 }
 
 /** A watch of a database (`Registry.watch`): while another process owns the database, it has to be looked at. */
@@ -193,12 +196,19 @@ class SharedRegistry implements Registry {
   }
 
   refresh(): MaybePromise<void> {
-    return this.#list.refresh?.();
+    const list = this.#list;
+    return list.refresh === undefined ? this.#parts.followed.keepFresh(this.#freshElsewhere) : list.refresh();
+  }
+
+  /** The databases on which others than their readers depend, and that other processes own. */
+  get #freshElsewhere(): readonly string[] {
+    return (this.#parts.alwaysFresh?.() ?? []).filter((name) => !this.#placement.owns(name));
   }
 
   watch(name: string): () => void {
-    // Deletions are noticed in the list.
-    const stopLooking = this.#list.refresh && this.#parts.followed.keepLooking();
+    // Deletions are noticed in the list, and ended rights in the database of users.
+    const mustLook = this.#list.refresh !== undefined || this.#freshElsewhere.length > 0;
+    const stopLooking = mustLook ? this.#parts.followed.keepLooking() : undefined;
     const watch = this.#watches.get(name) ?? { count: 0, end: undefined };
     watch.count += 1;
     this.#watches.set(name, watch);
