@@ -142,6 +142,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
     ...{ registry: () => registry, access: () => access },
     ...{ openIndexes: (reader ?? member)?.code.openIndexes, buildsIndexes: reader === undefined },
+    owns: member && ((database) => member.placement.owns(database)),
   });
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();

@@ -140,6 +140,8 @@ export interface ViewOptions extends QueryServerOptions {
   readonly openIndexes?: ((options: ViewIndexesOptions & FollowedViewIndexesOptions) => ViewIndexes) | undefined;
   /** Whether indexes are built in the background. Default: true. */
   readonly buildsIndexes?: boolean | undefined;
+  /** See `BackgroundBuilds`. */
+  readonly owns?: ((database: string) => boolean) | undefined;
 }
 
 export interface ViewService extends ViewPart {

@@ -83,14 +83,13 @@ function createQueryServer({ config, log }: QueryServerOptions, sandbox: Sandbox
   };
 }
 
-function createViews({ databases, engine, openIndexes, buildsIndexes = true, ...options }: ViewOptions): ViewService {
+function createViews({ databases, engine, openIndexes, buildsIndexes = true, owns, ...options }: ViewOptions): ViewService {
   const mappers = { query: createQueryMappers() };
   const all = { ...options, mappers, databases, ...(engine === undefined ? {} : { engine }) };
   const service = openIndexes?.(all) ?? createViewIndexes(all);
   if (!buildsIndexes) return withoutBuilds(service, databases);
   const background = new BackgroundBuilds({
-    databases,
-    log: options.log,
+    ...{ databases, owns, log: options.log },
     build: (database, design) => service.build(database, design),
     forget: (name) => service.forget(name),
   });

@@ -17,6 +17,8 @@ interface BackgroundOptions {
   /** Milliseconds between a write and the search for new design documents. Default 300. */
   readonly delayMs?: number;
   readonly log: Log;
+  /** Whether the indexes of that database are this process's own. It may change at any time. Default: they are. */
+  owns?: ((database: string) => boolean) | undefined;
   build(database: Database, design: DocId): Promise<void>;
   /** The database was deleted. */
   forget(name: string): void;
@@ -54,7 +56,7 @@ export class BackgroundBuilds {
 
   /** Schedules a search of a database's design documents after the delay, unless one is already scheduled. */
   schedule(name: string): void {
-    if (this.#isClosed || this.#timers.has(name)) return;
+    if (this.#isClosed || this.#timers.has(name) || !this.#isOwn(name)) return;
     const timer = setTimeout(() => {
       this.#timers.delete(name);
       const work: Promise<void> = this.#buildNew(name)
@@ -65,7 +67,15 @@ export class BackgroundBuilds {
     this.#timers.set(name, timer);
   }
 
+  /** What another process builds is not remembered as built. */
+  #isOwn(name: string): boolean {
+    const isOwn = this.#options.owns?.(name) !== false;
+    if (!isOwn) this.#revisions.delete(name);
+    return isOwn;
+  }
+
   async #buildNew(name: string): Promise<void> {
+    if (!this.#isOwn(name)) return;
     const { database, release } = await this.#options.databases.acquire(name);
     try {
       const before = this.#revisions.get(name);
