@@ -38,7 +38,8 @@ export interface ClusterOptions {
 
 /** What this server knows of the others with which it shares a storage, and how it reaches them. */
 export class Cluster {
-  readonly settings = new FollowedSettings();
+  /** Those of the owner of the list of databases. Each service has its own: what listens to them ends with it. */
+  settings = new FollowedSettings();
   readonly counts = new TrafficCounts();
   readonly #options: ClusterOptions;
   readonly #links: ServerLinks;
@@ -84,7 +85,9 @@ export class Cluster {
 
   /** For the owner of the list of databases; `follows`: for another one. */
   memberOptions(isCoordinator: boolean): MemberOptions {
-    const { settings } = this;
+    const settings = new FollowedSettings();
+    settings.receive({ version: this.settings.version, settings: this.settings.sections() });
+    this.settings = settings;
     const owner = () => this.#ownerOf(undefined);
     return {
       code: memberCode,

@@ -70,10 +70,12 @@ export class Cores {
   }
 
   async #openMember(seat: Seat): Promise<Core> {
-    const settings = await seat.whenSettings();
+    await seat.whenSettings();
     const cluster = await seat.cluster();
-    this.#options.readers.followed = cluster.settings;
-    const core = await this.#create(settings, { member: cluster.memberOptions(false), ...this.#reported('member') });
+    const member = cluster.memberOptions(false);
+    const { settings } = cluster;
+    this.#options.readers.followed = settings;
+    const core = await this.#create(settings, { member, ...this.#reported('member') });
     cluster.attach(core);
     return core;
   }

@@ -102,3 +102,16 @@ test('when it is seated again, the service finds out what is its own', async () 
   await expect.poll(() => members.adopted, patient).toEqual([1, 2]);
   expect(own).toEqual([false, true]);
 });
+
+test('each service has its own settings, so that nothing of a former one goes on listening', () => {
+  const cluster = start(new FakeMembers());
+  cluster.settings.receive({ version: 'a', settings: { log: { level: 'info' } } });
+  const configOf = () => cluster.memberOptions(false).follows?.config;
+  const seen: string[] = [];
+  configOf()?.onChange(() => seen.push('former'));
+  const present = configOf();
+  present?.onChange(({ value }) => seen.push(`present: ${value}`));
+  cluster.settings.receive({ version: 'b', settings: { log: { level: 'debug' } } });
+  expect(seen).toEqual(['present: debug']);
+  expect(present?.get('log', 'level')).toBe('debug');
+});
