@@ -11,6 +11,7 @@ import {
   isHealthCheck,
   isOfEachServer,
   mayShowFormerIndex,
+  meantMethod,
   resourceOf,
 } from '../request/read-only-requests.ts';
 import { RepeatableStream } from '../request/repeatable-stream.ts';
@@ -62,8 +63,7 @@ export function answerAsMember(
 /** The database into which a document is copied: its owner reads the source beside the source's owner. Undefined if it is the same, or none. */
 function destinationOf({ method, headers }: PlainRequest, basePath: string): string | undefined {
   const { destination } = headers;
-  const isCopy = method === 'COPY' || headers['x-http-method-override'] === 'COPY';
-  if (!isCopy || destination === undefined) return undefined;
+  if (meantMethod({ method, headers }) !== 'COPY' || destination === undefined) return undefined;
   const origin = originOf(destination);
   return origin === undefined
     ? undefined

@@ -122,13 +122,18 @@ export function resourceOf(
   const [first, second] = path.split('/').filter(Boolean);
   // The owner of the list owns those whose names begin with an underscore, too.
   if (first === undefined || isWord(first)) return undefined;
-  const meant = (headers['x-http-method-override'] ?? method).toUpperCase();
+  const meant = meantMethod({ method, headers });
   if (second === undefined && (meant === 'PUT' || meant === 'DELETE')) return undefined;
   try {
     return decodeURIComponent(first);
   } catch {
     return undefined;
   }
+}
+
+/** The method by which a request is answered, unless the header names none (`overrideMethod`). */
+export function meantMethod({ method, headers }: Pick<PlainRequest, 'method' | 'headers'>): string {
+  return method === 'POST' ? (headers['x-http-method-override'] ?? method) : method;
 }
 
 /**

@@ -85,6 +85,11 @@ describe('a member answers', () => {
   test('a method that is overridden as that method', async () => {
     const headers = { 'x-http-method-override': 'DELETE' };
     expect(await new Servers().ask({ url: '/mine', method: 'POST', headers })).toBe('coordinator');
+    const ignored = { 'x-http-method-override': 'delete' };
+    expect(await new Servers().ask({ url: '/mine', method: 'POST', headers: ignored })).toBe('here');
+    const ofCopy = { 'x-http-method-override': 'COPY', destination: 'http://settee.test/theirs/b' };
+    expect(await new Servers().ask({ method: 'POST', headers: ofCopy })).toBe('there');
+    expect(await new Servers().ask({ method: 'PUT', headers: ofCopy })).toBe('here');
   });
 
   test('a copy into another database by the owner of that one', async () => {
