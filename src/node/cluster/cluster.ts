@@ -23,6 +23,9 @@ const ASK_MS = 100;
 /** How long a server that ends takes to leave its databases to the others, in milliseconds: a little more than requests may go on to use them. */
 const WITHDRAW_MS = 3_000;
 
+/** How long a request waits for other servers to give up a database, in milliseconds: longer than a server that has ended is still counted. */
+const MAX_FREE_MS = 15_000;
+
 /** How soon the others are told again what they could not be told, in milliseconds. */
 const ADOPT_AGAIN_MS = 500;
 
@@ -32,6 +35,8 @@ export interface ClusterOptions {
   readonly hasOtherOwner: () => boolean;
   readonly key: string;
   readonly log: Log;
+  /** How long a request waits for other servers to give up a database, in milliseconds. Default: 15,000. */
+  readonly freeMs?: number | undefined;
   /** See `ServerLinksOptions`. */
   readonly headersFor: (request: PlainRequest) => Readonly<Record<string, string>>;
 }
@@ -177,19 +182,29 @@ export class Cluster {
     await this.#arranging;
   }
 
-  /** All living members have given up what is not their own. */
+  /** All living members have given up what is not their own. One may take for ever, although it renews its row. */
   async #whenFree(name: string): Promise<void> {
+    const deadline = performance.now() + (this.#options.freeMs ?? MAX_FREE_MS);
     for (;;) {
       if (!this.#placement.owns(name)) throw readOnlyError(name);
       const { membership } = this.#options.members;
       if (membership?.members.every(({ adopted }) => adopted >= membership.version) === true) return;
-      await new Promise<void>((resolve) => {
-        const stop = this.#onChange.listen(() => {
-          stop();
-          resolve();
-        });
-      });
+      const leftMs = deadline - performance.now();
+      if (leftMs <= 0) throw notGivenUp(name);
+      await this.#nextChange(leftMs);
     }
+  }
+
+  #nextChange(longestMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        stop();
+        resolve();
+      };
+      const timer = setTimeout(end, longestMs).unref();
+      const stop = this.#onChange.listen(end);
+    });
   }
 
   #take(membership: Membership): void {
@@ -281,6 +296,11 @@ export class Cluster {
     this.#reports.close();
     this.#links.close();
   }
+}
+
+function notGivenUp(name: string): DatabaseError {
+  const reason = `The servers have not yet given up the database ${name}, which this one is to own. Nothing was processed. Send the request again in a moment; if that does not help, restart the servers one after another.`;
+  return new DatabaseError('storage_blocked', reason);
 }
 
 function noOwner(): PlainResponse {

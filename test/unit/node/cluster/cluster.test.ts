@@ -58,9 +58,9 @@ afterEach(() => {
   for (const cluster of open.splice(0)) cluster.close();
 });
 
-function start(members: ClusterOptions['members']): Cluster {
+function start(members: ClusterOptions['members'], options: Partial<ClusterOptions> = {}): Cluster {
   const cluster = new Cluster({
-    members,
+    ...{ members, ...options },
     hasOtherOwner: () => false,
     key: '0'.repeat(64),
     log: silentLog,
@@ -114,4 +114,15 @@ test('each service has its own settings, so that nothing of a former one goes on
   cluster.settings.receive({ version: 'b', settings: { log: { level: 'debug' } } });
   expect(seen).toEqual(['present: debug']);
   expect(present?.get('log', 'level')).toBe('debug');
+});
+
+test('a database is waited for until all have given it up, but not for ever', async () => {
+  const members = new FakeMembers();
+  const pins = new Map([['mine', 'settee@127.0.0.1:2']]);
+  members.membership = { ...membershipOf(1, 0), pins };
+  const { placement } = start(members, { freeMs: 30 }).memberOptions(false);
+  await expect.poll(() => placement.owns('mine'), patient).toBe(true);
+  await expect(placement.whenFree('mine')).rejects.toMatchObject({ code: 'storage_blocked' });
+  members.change({ ...membershipOf(1, 1), pins });
+  await placement.whenFree('mine');
 });
