@@ -83,7 +83,14 @@ function createQueryServer({ config, log }: QueryServerOptions, sandbox: Sandbox
   };
 }
 
-function createViews({ databases, engine, openIndexes, buildsIndexes = true, owns, ...options }: ViewOptions): ViewService {
+function createViews({
+  databases,
+  engine,
+  openIndexes,
+  buildsIndexes = true,
+  owns,
+  ...options
+}: ViewOptions): ViewService {
   const mappers = { query: createQueryMappers() };
   const all = { ...options, mappers, databases, ...(engine === undefined ? {} : { engine }) };
   const service = openIndexes?.(all) ?? createViewIndexes(all);
