@@ -140,9 +140,8 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   // The parts that are loaded later, and the databases: each needs the other.
   const parts = deferParts({
     ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
-    ...{ registry: () => registry, access: () => access },
+    ...{ registry: () => registry, access: () => access, owns: member && ((db: string) => member.placement.owns(db)) },
     ...{ openIndexes: (reader ?? member)?.code.openIndexes, buildsIndexes: reader === undefined },
-    owns: member && ((database) => member.placement.owns(database)),
   });
   /** The names of databases that have design documents, or may have received one. */
   const designs = new Notifier<string>();
