@@ -1,3 +1,4 @@
+import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Handle } from '../../base/shared/message.ts';
 import { isStream } from './bodies.ts';
 import type { Answer, AskedServers, Context } from './context.ts';
@@ -27,7 +28,7 @@ async function tasksOf(context: Context, others: Sharing['others']): Promise<rea
   return told.flatMap((tasks) => (Array.isArray(tasks) ? tasks : []));
 }
 
-/** Asks for a resource with JSON. Undefined if the server doesn't have it, or doesn't answer. */
+/** Asks for a resource with JSON. Undefined if the server doesn't have it, or doesn't answer. Fails with `unauthorized`. */
 async function askServer(context: Context, server: Handle, path: string): Promise<unknown> {
   const { basePath } = context.services;
   const { name, roles } = context.user;
@@ -35,6 +36,9 @@ async function askServer(context: Context, server: Handle, path: string): Promis
   const asked = { method: 'GET', url: `${basePath}${path}`, headers, body: null, user: { name, roles } };
   const { status, body } = await server(asked);
   if (isStream(body)) await body.cancel();
+  // It may know of changes of rights that were not looked at here.
+  if (status === 401 || status === 403)
+    throw new DatabaseError('unauthorized', 'You are not authorized to access this db.');
   if (status !== 200 || body === null || isStream(body)) return undefined;
   return JSON.parse(typeof body === 'string' ? body : new TextDecoder().decode(body));
 }

@@ -74,7 +74,7 @@ export interface AskedServers {
   otherNames(): readonly string[];
   /** The tasks of the others; none if one of these asks. */
   tasks(context: Context): Promise<readonly unknown[]>;
-  /** What the owner of the database says of it; undefined if that is this server, or doesn't answer. */
+  /** What the owner of the database says of it; undefined if that is this server, or doesn't answer. Fails with `unauthorized`. */
   info(context: Context, database: string): Promise<unknown>;
   /** What the server of that name says of itself, and that it is to restart; undefined if there is none. */
   node(context: Context, name: string, path: readonly (string | undefined)[]): Promise<Answer> | undefined;

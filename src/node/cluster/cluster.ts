@@ -61,6 +61,7 @@ export class Cluster {
   /** The id under which this server owns databases. Others may have owned them since it had an earlier one. */
   #seat: string | undefined;
   #again: NodeJS.Timeout | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   constructor(options: ClusterOptions) {
@@ -276,7 +277,7 @@ export class Cluster {
   async whenSettings(areWanted: () => boolean): Promise<void> {
     const deadline = performance.now() + SETTINGS_MS;
     while (!areWanted() && performance.now() < deadline) {
-      this.#links.askForSettings();
+      this.#askForSettings();
       await new Promise<void>((resolve) => {
         const end = () => {
           clearTimeout(timer);
@@ -287,6 +288,13 @@ export class Cluster {
         const stop = this.#onSettings.listen(() => areWanted() && end());
       });
     }
+  }
+
+  /** Once for all that wait. */
+  #askForSettings(): void {
+    if (performance.now() - this.#askedAt < ASK_MS / 2) return;
+    this.#askedAt = performance.now();
+    this.#links.askForSettings();
   }
 
   close(): void {

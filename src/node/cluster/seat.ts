@@ -7,6 +7,8 @@ import { Cluster } from './cluster.ts';
 
 /** The section of the settings that names the servers of databases: `name = settee@host:port`. */
 const PINS = 'database_owners';
+/** How soon the servers are told again what they could not be told, in milliseconds. */
+const PINS_AGAIN_MS = 5_000;
 
 /** The storage that the servers share. */
 interface SharedStorage {
@@ -31,6 +33,7 @@ export class Seat {
   #opening: Promise<Cluster> | undefined;
   #cluster: Cluster | undefined;
   #stopPins: (() => void) | undefined;
+  #pinsAgain: NodeJS.Timeout | undefined;
 
   constructor(options: SeatOptions) {
     this.#options = options;
@@ -84,7 +87,11 @@ export class Seat {
     const { home, log } = this.#options;
     const set = () => {
       const pins = new Map(Object.entries(settings.section(PINS)));
-      home.members?.setPins(pins).catch((error: unknown) => log.error(`[${PINS}] is not followed yet.`, error));
+      clearTimeout(this.#pinsAgain);
+      home.members?.setPins(pins).catch((error: unknown) => {
+        log.error(`[${PINS}] is not followed yet; it is tried again.`, error);
+        if (home.isOwner) this.#pinsAgain = setTimeout(set, PINS_AGAIN_MS).unref();
+      });
     };
     this.#stopPins = settings.onChange(({ section }) => {
       if (section === PINS) set();
@@ -99,6 +106,7 @@ export class Seat {
 
   close(): void {
     this.#stopPins?.();
+    clearTimeout(this.#pinsAgain);
     this.#cluster?.close();
   }
 }
