@@ -24,7 +24,7 @@ import { createNonce, greetingOf, isNonce, isProof, proofOf, toServerAddress } f
 export interface ServerDialOptions {
   readonly address: string;
   readonly key: string;
-  /** Certificates of issuers to trust instead of those that Node trusts, in PEM. */
+  /** PEM certificates of the certificate authorities to trust. Default: those that Node trusts. */
   readonly ca?: string | undefined;
   /** Default: 5,000. */
   readonly proofMs?: number | undefined;

@@ -17,7 +17,7 @@ export interface ServerLinksOptions extends Pick<ConnectionOptions, 'headersFor'
   /** What all servers of the cluster know, and nobody else: 32 bytes in hex. */
   readonly key: string;
   readonly log: Log;
-  /** Certificates of issuers to trust instead of those that Node trusts, in PEM. Default: none. */
+  /** PEM certificates of the certificate authorities to trust. Default: those that Node trusts. */
   readonly ca?: string | undefined;
   /** See `followSettings`. */
   readonly onSettings?: ((sent: SentSettings) => void) | undefined;

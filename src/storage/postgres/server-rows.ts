@@ -158,7 +158,7 @@ export class ServerRows {
   }
 }
 
-function ownerOf(row: Row): Owner {
+export function ownerOf(row: Row): Owner {
   return {
     id: String(row['id']),
     described: String(row['described']),

@@ -2,7 +2,7 @@ import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { storageClosed } from '../storage-errors.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import type { DurableHistory } from './durable-history.ts';
-import { BEATS, LastRenewal, lookEveryMs, times } from './members/lease-times.ts';
+import { BEATS, LastRenewal, lookEveryMs, Pause, times } from './members/lease-times.ts';
 import { Members } from './members/members.ts';
 import { failureOf } from './postgres-errors.ts';
 import { type Owner, type OwnServer, type ServerDescription, ServerRows } from './server-rows.ts';
@@ -51,7 +51,7 @@ export class StorageLease {
   #waiting = 0;
   #hasSynchronousReplica: boolean | undefined;
   #beating: Promise<void> = Promise.resolve();
-  #wake: () => void = () => undefined;
+  readonly #pause = new Pause();
 
   private constructor(pool: ConnectionPool, history: DurableHistory, options: LeaseOptions) {
     this.#pool = pool;
@@ -147,7 +147,7 @@ export class StorageLease {
         if (!isUnreached && this.#history.rollback === undefined && !this.#isClosed) this.#options.onUnreached?.(error);
         isUnreached = true;
       }
-      await this.#pause(lookEveryMs(this.#leaseMs));
+      await this.#pause.begin(lookEveryMs(this.#leaseMs), this.#isClosed);
     }
   }
 
@@ -161,7 +161,7 @@ export class StorageLease {
   /** For an owner that can't open the storage: another server may take it, or this one later. */
   async giveUp(): Promise<void> {
     this.#isOwner = false;
-    this.#wake();
+    this.#pause.end();
     const left = this.members?.leave();
     await this.#beating;
     if (left !== undefined) return left;
@@ -230,7 +230,7 @@ export class StorageLease {
 
   async #beat(): Promise<void> {
     while (this.#isOwner) {
-      await this.#pause(this.#leaseMs / BEATS);
+      await this.#pause.begin(this.#leaseMs / BEATS, this.#isClosed);
       if (this.#isOwner) await this.#renew();
     }
   }
@@ -261,19 +261,6 @@ export class StorageLease {
     // Its row must not go on as the owner's.
     this.members?.joinAnew();
     this.#options.onLost?.(why);
-  }
-
-  /** Ends early when the lease is given up. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#isClosed) this.#wake();
-    });
   }
 }
 

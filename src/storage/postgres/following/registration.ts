@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ConnectionPool } from '../connection-pool.ts';
+import { Pause } from '../members/lease-times.ts';
 import { storageUnreachable } from '../postgres-errors.ts';
 import type { FollowerBeat, FollowerRows } from './follower-rows.ts';
 
@@ -50,7 +51,7 @@ export class Registration {
   /** When the beat that succeeded last was sent, by the clock that never jumps, and by the one that goes on while a machine is suspended. */
   #beatAt = times();
   #beating: Promise<void> = Promise.resolve();
-  #wake: () => void = () => undefined;
+  readonly #pause = new Pause();
   #isDue = false;
   #telling: NodeJS.Timeout | undefined;
 
@@ -112,13 +113,13 @@ export class Registration {
   /** Makes a beat now: an owner may wait although this process has read nothing since. */
   tell(): void {
     this.#isDue = true;
-    this.#wake();
+    this.#pause.end();
   }
 
   /** Ends all holds. */
   async close(): Promise<void> {
     this.#isLost = true;
-    this.#wake();
+    this.#pause.end();
     await this.#beating;
     const { pool, rows } = this.#options;
     // If the database server can't be reached, owners find it silent.
@@ -151,7 +152,7 @@ export class Registration {
 
   async #beat(): Promise<void> {
     while (!this.#isLost) {
-      await this.#pause(this.#options.leaseMs / BEATS);
+      await this.#pause.begin(this.#options.leaseMs / BEATS, this.#isLost || this.#isDue);
       this.#isDue = false;
       if (!this.#isLost) await this.#beatOnce();
     }
@@ -175,19 +176,6 @@ export class Registration {
       // The next beat may succeed.
       if (!this.isLive) this.#isLost = true;
     }
-  }
-
-  /** Ends early when there is something to tell. */
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (this.#isLost || this.#isDue) this.#wake();
-    });
   }
 }
 

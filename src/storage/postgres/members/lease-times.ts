@@ -8,6 +8,28 @@ export function lookEveryMs(leaseMs: number): number {
   return Math.min(LOOK_MS, leaseMs / BEATS);
 }
 
+/** A wait that can be ended early, and keeps no process alive. */
+export class Pause {
+  #end: () => void = () => undefined;
+
+  /** `isOver`: whether it has ended already. */
+  begin(ms: number, isOver = false): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      timer.unref();
+      this.#end = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (isOver) this.#end();
+    });
+  }
+
+  end(): void {
+    this.#end();
+  }
+}
+
 /** Two clocks: one never jumps, and the other one goes on while a machine is suspended. */
 export interface Times {
   readonly steady: number;

@@ -1,6 +1,6 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { type Connection, inTransaction, type Row, type Statement } from '../connection-pool.ts';
-import type { Owner, OwnServer } from '../server-rows.ts';
+import { type Owner, type OwnServer, ownerOf } from '../server-rows.ts';
 import { numberOf } from '../values.ts';
 import type { Member } from './membership.ts';
 
@@ -174,12 +174,7 @@ function lookText(schema: string): string {
 
 function seenServerOf(row: Row): SeenServer {
   return {
-    id: String(row['id']),
-    described: String(row['described']),
-    machine: String(row['machine']),
-    address: typeof row['address'] === 'string' ? row['address'] : undefined,
-    beats: numberOf(row['beats']),
-    isOver: row['is_over'] === true,
+    ...ownerOf(row),
     isCoordinator: row['is_owner'] === true,
     takesPart: row['takes_part'] === true,
     adopted: numberOf(row['adopted']),

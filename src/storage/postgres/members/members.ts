@@ -2,7 +2,7 @@ import { storageClosed } from '../../storage-errors.ts';
 import type { Connection, ConnectionPool } from '../connection-pool.ts';
 import type { DurableHistory } from '../durable-history.ts';
 import type { Owner, OwnServer } from '../server-rows.ts';
-import { BEATS, LastRenewal, lookEveryMs, times } from './lease-times.ts';
+import { BEATS, LastRenewal, lookEveryMs, Pause, times } from './lease-times.ts';
 import { MemberRows, type SeenServer, type Sight } from './member-rows.ts';
 import { haveSameContent, isSameMembership, type Member, type Membership } from './membership.ts';
 import { RowWatch } from './row-watch.ts';
@@ -37,8 +37,8 @@ export interface SeenOwner {
 }
 
 /**
- * The servers that own databases on one storage, and this server's place among them. Each has a row, which it renews six times per lease; all look at the
- * rows a few times per second. Whoever finds that the lease of another one has ended removes its row.
+ * The servers that own databases on one storage, and this server's place among them. Each has a row, which it renews six times per lease; all read the
+ * rows a few times per second. A server that finds an expired lease removes the row with it.
  *
  * The membership has a version, which is raised in the same transaction as each change. A server of an earlier release does not raise it when it deletes
  * a row, and a replica that takes over may have an earlier version. So a server that sees other members under the version that it knows, or
@@ -72,7 +72,7 @@ export class Members {
   #waiting: Waiting[] = [];
   #looking: Promise<void> | undefined;
   #isClosed = false;
-  #wake: () => void = () => undefined;
+  readonly #pause = new Pause();
 
   constructor(options: MembersOptions) {
     this.#options = options;
@@ -192,7 +192,7 @@ export class Members {
   /** Leaves for good. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    this.#wake();
+    this.#pause.end();
     if (this.#isWanted) await this.leave();
     await this.#looking;
   }
@@ -220,7 +220,7 @@ export class Members {
   async #lookOften(): Promise<void> {
     const { history } = this.#options;
     while (!this.#isClosed && history.rollback === undefined) {
-      await this.#pause(lookEveryMs(this.#self.leaseMs));
+      await this.#pause.begin(lookEveryMs(this.#self.leaseMs));
       if (this.#isWanted && !this.#isClosed) await this.lookNow();
     }
     this.#looking = undefined;
@@ -340,17 +340,6 @@ export class Members {
 
   #failWaiting(error: unknown): void {
     for (const { reject } of this.#takeWaiting()) reject(error);
-  }
-
-  #pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      timer.unref();
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }
 
