@@ -12,7 +12,7 @@ import { memoryStorage } from '../support/conformance/memory-storage.ts';
 import { type Answer, Connection } from '../support/crash/connection.ts';
 import { HookedStore } from '../unit/database/store/harness.ts';
 
-/** Uploads that can not be stored, behind a real server, mostly since the storage is full: docs/http/answers.md#error-table says what is to come. */
+/** Uploads that can not be stored, behind a real server, mostly since the storage is full: docs/http/errors.md says what is to come. */
 const MEGABYTE = 2 ** 20;
 /** Of an attachment. */
 const MAX_BYTES = 8 * MEGABYTE;

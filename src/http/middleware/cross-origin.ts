@@ -59,6 +59,7 @@ const SHOWN_HEADERS = [
   'server',
   'etag',
   'accept-ranges',
+  'x-svc-help',
   'x-svc-id',
   'x-svc-update-newrev',
 ];

@@ -1,6 +1,6 @@
 /**
- * Turns failures into responses (docs/http/answers.md#errors). The only place that knows which HTTP status and which `error` word a failure
- * becomes (docs/http/answers.md#error-table). A code without a row does not compile.
+ * Turns failures into responses (docs/http/errors.md). The only place that knows which HTTP status and which `error` word a failure
+ * becomes. A code without a row does not compile.
  */
 
 import {
@@ -12,6 +12,7 @@ import {
   RetryLaterError,
   type RuleFailure,
 } from '../../base/errors/database-error.ts';
+import { HELP_HEADER, helpFor } from '../../base/errors/help.ts';
 import { orElse } from '../../base/shared/maybe-promise.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { jsonAnswer, withHeader } from './responses.ts';
@@ -93,7 +94,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   request_timeout: 'timeout',
 };
 
-/** A failure as the interface shows it (docs/http/answers.md#errors). */
+/** A failure as the interface shows it (docs/http/errors.md). */
 interface ShownError {
   readonly status: number;
   readonly error: string;
@@ -163,6 +164,12 @@ export class MethodNotAllowed extends DatabaseError {
   }
 }
 
+/** The heading in docs/http/errors.md. The words of functions and peers, and those that are sentences, have none: there the code does. */
+function sectionOf(code: ErrorCode, word: string): string {
+  if (code === 'purge_during_compaction' || code === 'function_error' || code === 'replication_failed') return code;
+  return /^\w+$/.test(word) ? word : code;
+}
+
 /** Seconds after which a client may retry a request that the service was too busy for. */
 const RETRY_AFTER_S = '5';
 
@@ -181,6 +188,7 @@ function errorAnswer(context: Context, failure: unknown): Answer {
   const { status, ...shown } = showError(failure);
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
   const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify(shown)), errorCode };
+  withHeader(answer, HELP_HEADER, helpFor(sectionOf(errorCode, shown.error)));
   if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
   if (failure instanceof RetryLaterError) return withHeader(answer, 'retry-after', String(failure.retryAfterS));
   if (failure instanceof RangeNotSatisfiable) return withHeader(answer, 'content-range', `bytes */${failure.length}`);

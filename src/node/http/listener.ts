@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
+import { HELP_HEADER, helpFor } from '../../base/errors/help.ts';
 import { assert } from '../../base/shared/assert.ts';
 import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/message.ts';
@@ -200,7 +201,10 @@ function ownAnswer(
   reason: string,
   more: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(`${JSON.stringify({ error, reason })}\n`, { status, headers: { ...ownHeaders, ...more } });
+  return new Response(`${JSON.stringify({ error, reason })}\n`, {
+    status,
+    headers: { ...ownHeaders, [HELP_HEADER]: helpFor(error), ...more },
+  });
 }
 
 /** The response if @hono/node-server can't make a `Request` of the message. */

@@ -1,6 +1,7 @@
 /** Requests that are refused here, without the service: why, and how the refusal is sent. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { HELP_HEADER, helpFor } from '../../base/errors/help.ts';
 import { VERSION } from '../../base/system/version.ts';
 
 export interface Refusal {
@@ -125,6 +126,7 @@ function toAnswer({ error, reason, headers }: Refusal): {
     'Content-Length': `${Buffer.byteLength(body)}`,
     Server: `Settee/${VERSION}`,
     'X-Content-Type-Options': 'nosniff',
+    [HELP_HEADER]: helpFor(error),
   };
   return { headers: { ...common, ...headers }, body };
 }

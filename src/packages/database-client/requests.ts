@@ -85,7 +85,7 @@ function parse(text: string) {
   }
 }
 
-/** A response that refuses a request (docs/http/answers.md#errors). */
+/** A response that refuses a request (docs/http/errors.md). */
 export class SetteeError extends Error {
   override readonly name = 'SetteeError';
   /** The status of the response, 400 or above. */

@@ -99,7 +99,7 @@ export interface RuleFailure {
   readonly message: string;
 }
 
-/** The body of any response with a status from 400 up (docs/http/answers.md#errors). */
+/** The body of any response with a status from 400 up (docs/http/errors.md). */
 export interface ErrorBody {
   readonly error: string;
   /** Human-readable text; functions of documents may return any JSON value. */

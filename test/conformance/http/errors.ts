@@ -12,7 +12,7 @@ interface Refusal {
 
 const large = JSON.stringify({ text: 'x'.repeat(2000) });
 
-/** One way to each status, error and reason of the catalogue (docs/http/answers.md#error-table) that this version can answer with. */
+/** One way to each status, error and reason of the catalogue (docs/http/errors.md) that this version can answer with. */
 const refusals: readonly Refusal[] = [
   { ask: (t) => t.at('PUT', '/doc', { body: '{' }), status: 400, error: 'bad_request', reason: 'invalid_json' },
   {
@@ -100,6 +100,7 @@ export default suite('errors', [
         const service = status === 413 || status === 414 ? await t.withSettings(limits) : t;
         const answer = await ask(service);
         assertError(answer, status, error, reason);
+        assert.equal(answer.header('x-svc-help'), `docs/http/errors.md#${error}`);
         assert.equal(answer.header('content-type'), 'application/json');
         assert.equal(answer.header('cache-control'), 'must-revalidate');
         assert.isTrue(answer.text.endsWith('\n'));

@@ -34,7 +34,7 @@ describe('a connection', () => {
     const [head = '', body = ''] = (await exchange(url, text)).split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${start}\r\nContent-Type: application/json\r\n`));
     expect(head).toMatch(
-      /\r\nServer: Settee\/\S+\r\nX-Content-Type-Options: nosniff\r\nDate: .* GMT\r\nConnection: close$/,
+      /\r\nServer: Settee\/\S+\r\nX-Content-Type-Options: nosniff\r\nx-svc-help: docs\/http\/errors\.md#\w+\r\nDate: .* GMT\r\nConnection: close$/,
     );
     const shown: unknown = JSON.parse(Buffer.from(body, 'latin1').toString());
     expect(shown).toEqual({ error, reason: expect.stringContaining(reason) });
