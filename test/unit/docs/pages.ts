@@ -3,6 +3,9 @@ import { join } from 'node:path';
 
 export const repository = join(import.meta.dirname, '..', '..', '..');
 
+/** What an agent that writes an app reads: https://agentskills.io. */
+export const SKILL = 'docs/skills/settee/SKILL.md';
+
 /** A page of the documentation. */
 export interface Page {
   /** From the repository's root, with slashes. */
@@ -13,7 +16,7 @@ export interface Page {
 /** `README.md`, the changelog, all pages in `docs/` and its folders, and the map of the source. */
 export function readPages(): Page[] {
   const paths = ['docs', 'docs/recipes'].flatMap(namesOfPages);
-  return [...['README.md', 'CHANGELOG.md', ...paths, 'src/README.md'].map(readPage), ...readInterface()];
+  return [...['README.md', 'CHANGELOG.md', ...paths, SKILL, 'src/README.md'].map(readPage), ...readInterface()];
 }
 
 /** The pages of `docs/http/`, in the order of their index, which is the first one. */

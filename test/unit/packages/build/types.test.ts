@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { readInstructions } from '../../../recipes/page-files.ts';
-import { readPage, samplesOf } from '../../docs/pages.ts';
+import { readPage, SKILL, samplesOf } from '../../docs/pages.ts';
 
 const root = join(import.meta.dirname, '../../../..');
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -190,6 +190,14 @@ test('the fetch of settee is accepted by settee/database', () => {
 test('the samples of docs/types.md, in order, have no error', () => {
   const samples = samplesOf(readPage('docs/types.md').text, 'ts');
   check(samples.join('\n'), ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable']);
+});
+
+test('the samples of the skill have no error: the configuration, the app in order, and the test', () => {
+  const [config = '', ...samples] = samplesOf(readPage(SKILL).text, 'ts');
+  const page = ['ES2023', 'ESNext.Disposable', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
+  check(config, page, ['node'], true);
+  check(samples.slice(0, -1).join('\n'), page);
+  check(samples.at(-1) ?? '', page, ['node'], true);
 });
 
 describe('the code of recipes', () => {
