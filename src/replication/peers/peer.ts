@@ -132,11 +132,16 @@ export class Peer {
   /**
    * Replaces the document, also if someone else wrote it in the meantime, and returns its revision. `known`: the revision last
    * seen. Writes nothing and returns undefined if the stored revision is older: the database has lost something, or is another one.
-   * Fails with `forbidden` or `unauthorized` if the peer accepts none.
+   * Fails with `forbidden` or `unauthorized` if the peer accepts none. `isJustSeen`: it was the stored one a moment ago.
    */
-  async writeCheckpoint(id: string, members: string, known: string | undefined): Promise<string | undefined> {
+  async writeCheckpoint(
+    id: string,
+    members: string,
+    known: string | undefined,
+    isJustSeen = false,
+  ): Promise<string | undefined> {
     // This service writes nothing over another revision than the given one; other servers may, so their document is read first.
-    for (let attempt = this.isLocal ? 0 : 1; ; attempt++) {
+    for (let attempt = this.isLocal || isJustSeen ? 0 : 1; ; attempt++) {
       const stored = attempt === 0 ? { _rev: known } : ((await this.#readLocal(id)) ?? {});
       const rev = textOf(stored['_rev']);
       if (isEarlierRevision(rev, known)) return undefined;

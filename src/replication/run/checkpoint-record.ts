@@ -80,6 +80,21 @@ export function recordText(
   });
 }
 
+/** Returns the members of a record that no session has completed: nothing is copied yet. */
+export function emptyRecordText(sessionId: string, side: keyof Ends<unknown>): string {
+  return JSON.stringify({
+    ...{ side, session_id: sessionId, source_last_seq: 0 },
+    ...{ replication_id_version: ID_VERSION, history: [] },
+  });
+}
+
+/** Whether there is no document, or one of `emptyRecordText`. */
+export function isWithoutSession(stored: StoredCheckpoint | undefined): boolean {
+  if (stored?.rev === undefined) return true;
+  const record = readRecord(stored);
+  return record?.lastSeq === 0 && record.history.length === 0;
+}
+
 /** Returns the history with a new entry at its head. */
 export function withEntry(entry: HistoryEntry, earlier: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return [entry, ...earlier.slice(0, MAX_ENTRIES - 1).map(shortened)];

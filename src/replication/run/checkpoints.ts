@@ -8,6 +8,8 @@ import type { Peer } from '../peers/peer.ts';
 import {
   type CommonCheckpoint,
   commonCheckpoint,
+  emptyRecordText,
+  isWithoutSession,
   type OneSidedCheckpoint,
   readRecord,
   recordText,
@@ -59,7 +61,7 @@ export class Checkpoints {
     const { source, target } = await this.#read(id);
     if (source?.rev !== undefined) this.#known.set('source', source.rev);
     if (target?.rev !== undefined) this.#known.set('target', target.rev);
-    const isNew = source?.rev === undefined && target?.rev === undefined;
+    const isNew = isWithoutSession(source) && isWithoutSession(target);
     const found = isNew && formerId !== undefined ? await this.#read(formerId) : { source, target };
     const records = { source: readRecord(found.source), target: readRecord(found.target) };
     // One that the source never took says so itself.
@@ -132,22 +134,40 @@ export class Checkpoints {
   async #writeTo(side: Side, history: readonly HistoryEntry[], alone: OneSidedCheckpoint | undefined): Promise<void> {
     if (this.#refusing.has(side)) return;
     const { peers, log } = this.#options;
-    const peer = peers[side];
-    const known = this.#known.get(side);
     try {
-      const rev = await this.#writeRecord(side, history, alone);
-      // It lacks a checkpoint that it had, and so perhaps the documents before it.
-      if (rev === undefined) throw new EndChanged(peer.name);
-      this.#known.set(side, rev);
-      // The first one may have been written to a database that was just created again.
-      if (known === undefined) await this.#checkInstance(side);
+      const hasBegun = side === 'source' && (await this.#beginAtSource(history));
+      const isFirst = !this.#known.has(side);
+      this.#noteWritten(side, await this.#writeRecord(side, history, alone, hasBegun));
+      // It may have been written to a database that was just created again.
+      if (isFirst) await this.#checkInstance(side);
     } catch (failure) {
       if (!isRefusal(failure)) throw failure;
       this.#refusing.add(side);
       const rest =
         this.#refusing.size === 1 ? 'only the other end stores it' : 'the next run has to read all changes again';
-      log.info(`replication: the ${side} ${peer.name} accepts no checkpoint (${failure.reason}); ${rest}`);
+      log.info(`replication: the ${side} ${peers[side].name} accepts no checkpoint (${failure.reason}); ${rest}`);
     }
+  }
+
+  /**
+   * The first record says that nothing is copied, which is true in any database: the source may have been created again before the record arrives
+   * there, and a record of this session would hide the new documents. The next record follows only if this one is in the source of the session, and
+   * replaces it by its revision, which a database that was created after it lacks. Without an instance there is nothing to check. Returns whether
+   * that record was written.
+   */
+  async #beginAtSource([newest]: readonly HistoryEntry[]): Promise<boolean> {
+    const { id, infos, peers } = this.#options;
+    if (newest === undefined || this.#known.has('source') || infos.source.instance === undefined) return false;
+    const rev = await peers.source.writeCheckpoint(id, emptyRecordText(newest.session_id, 'source'), undefined);
+    await this.#checkInstance('source');
+    this.#noteWritten('source', rev);
+    return true;
+  }
+
+  /** `rev`: undefined if the end lacks a checkpoint that it had, and so perhaps the documents before it. */
+  #noteWritten(side: Side, rev: string | undefined): void {
+    if (rev === undefined) throw new EndChanged(this.#options.peers[side].name);
+    this.#known.set(side, rev);
   }
 
   /** Content from peers and databases must not keep it from being written: if an end can't store it, it gets less. */
@@ -155,11 +175,12 @@ export class Checkpoints {
     side: Side,
     history: readonly HistoryEntry[],
     alone: OneSidedCheckpoint | undefined,
+    isJustSeen: boolean,
   ): Promise<string | undefined> {
     const { id, log, peers } = this.#options;
     const [peer, known] = [peers[side], this.#known.get(side)];
     try {
-      return await peer.writeCheckpoint(id, recordText(history, alone, side), known);
+      return await peer.writeCheckpoint(id, recordText(history, alone, side), known, isJustSeen);
     } catch (failure) {
       if (!isOfContent(failure)) throw failure;
       log.info(`replication: ${failure.reason}; the checkpoint is written without details`);
