@@ -28,6 +28,8 @@ httpd/allow_jsonp | false | now | true, false | Whether ?callback= is honoured.
 httpd/authentication_handlers | oauth, cookie, default | now | | Ways to log in, in the order in which they are tried: oauth, cookie, proxy, default, jwt.
 httpd/bind_address | 127.0.0.1 | start | | Address at which the server listens.
 httpd/changes_timeout | 60000 | now | | Maximum milliseconds that a feed without heartbeats waits for the next change.
+httpd/compression | on | now | on, br, gzip, off | Whether responses are compressed for clients that accept it, and whether by one content coding only.
+httpd/compression_of_loopback | false | now | true, false | Whether clients on the machine of the server get compressed responses, too.
 httpd/config_whitelist | | now | | Names of the settings that can be changed over HTTP, with commas between them. Empty: all.
 httpd/enable_cors | false | now | true, false | Whether pages of the origins in cors/origins may send requests.
 httpd/max_bytes_in_flight | 268435456 | now | | Bytes of memory for requests and responses in progress. Requests beyond it wait.

@@ -71,6 +71,8 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     authentication_handlers: { value: 'oauth, cookie, default', check: checks.handlers },
     allow_jsonp: flag('false'),
     changes_timeout: milliseconds('60000'),
+    compression: { value: 'on', check: choice('on', 'br', 'gzip', 'off') },
+    compression_of_loopback: flag('false'),
     config_whitelist: { check: checks.whitelist },
     enable_cors: flag('false'),
     max_bytes_in_flight: number('268435456', whole({ least: MIB / 4 })),

@@ -30,6 +30,19 @@ export function acceptsCoding(acceptEncoding: string | undefined, coding: string
   return new Negotiator({ headers: { 'accept-encoding': acceptEncoding } }).encodings([coding]).includes(coding);
 }
 
+/** Returns those content codings that a client prefers to none: by its own preference if it has q values, or else in the given order. */
+export function acceptedCodings<T extends string>(acceptEncoding: string, available: readonly T[]): readonly T[] {
+  const wanted = new Negotiator({ headers: { 'accept-encoding': acceptEncoding } }).encodings([
+    ...available,
+    'identity',
+  ]);
+  const plain = wanted.indexOf('identity');
+  const before: readonly string[] = plain < 0 ? wanted : wanted.slice(0, plain);
+  const accepted = available.filter((one) => before.includes(one));
+  if (!acceptEncoding.includes(';')) return accepted;
+  return accepted.sort((one, other) => before.indexOf(one) - before.indexOf(other));
+}
+
 function preferred(accept: string, available: readonly string[]): string | undefined {
   return new Negotiator({ headers: { accept } }).mediaType(available);
 }

@@ -10,6 +10,7 @@ import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/messa
 import { isThreadWanted, nextTurn, roomInTurn } from '../../base/shared/turn.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { BodyRules } from './body-rules.ts';
+import { Compression, type CompressionRules, withKnownTags } from './compression.ts';
 import { isFullTurn, promisesHandled, TurnQueue } from './fair-work.ts';
 import { readBody, toPlainHeaders } from './request-body.ts';
 import { returnWhenSent, toResponse } from './response.ts';
@@ -63,9 +64,14 @@ export class AnswerBatch {
 
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-export interface BodyMemory extends Pick<BodyRules, 'leastRate'> {
+export interface TransferRules extends Pick<BodyRules, 'leastRate'> {
+  /** Counts the bytes of bodies that arrive before `handle` gets them. Default: not counted. */
   readonly leaseFor?: ((peer: string | undefined, forwarded: string | undefined) => ByteLease) | undefined;
+  /** Called at each response. Default: no response is compressed. */
+  readonly compression?: (() => CompressionRules) | undefined;
 }
+
+const UNCOMPRESSED: CompressionRules = { codings: [], forLoopback: false };
 
 /** How an IPv4 address looks on a socket that also takes IPv6. */
 const MAPPED_IPV4 = /^::ffff:/;
@@ -78,7 +84,6 @@ type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
  *
  * @param onFailure called for requests that `handle` could not answer, and for streams that broke off.
  * @param headersFor returns headers for responses that are created here.
- * @param memory counts the bytes of bodies that arrive before `handle` gets them. Default: not counted.
  * @param isOwn whether a connection comes from this process itself. Its requests get no address: it is not a proxy's, whatever it says.
  */
 export function createListener(
@@ -86,9 +91,10 @@ export function createListener(
   onFailure: (request: string, error: unknown) => void,
   headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>> = () => ({}),
   isOwn: (socket: Socket) => boolean = () => false,
-  { leastRate, leaseFor }: BodyMemory = {},
+  { leastRate, leaseFor, compression: compressionRules = () => UNCOMPRESSED }: TransferRules = {},
 ): NodeListener {
   const batch = new AnswerBatch();
+  const compression = new Compression(compressionRules);
 
   async function answer(request: Request, bindings: Bindings): Promise<Response> {
     const { incoming, outgoing } = toHttp1(bindings);
@@ -114,8 +120,13 @@ export function createListener(
       if (response.held !== undefined) returnWhenSent(response.held, response.body, outgoing);
       // The core has it, unless another one answered before.
       else if (response.body === null || typeof response.body === 'string') lease?.release();
+      const sent = compression.apply(response, plain, incoming.headers['if-none-match']);
       await batch.turnEnd(plain.peer ?? '');
-      return toResponse(response, { method: plain.method, outgoing, onBrokenStream });
+      return toResponse(sent instanceof Promise ? await sent : sent, {
+        method: plain.method,
+        outgoing,
+        onBrokenStream,
+      });
     } catch (error) {
       lease?.release();
       if (isDatabaseError(error, 'request_timeout'))
@@ -151,7 +162,7 @@ class NodeRequest implements PlainRequest {
   ) {
     this.method = incoming.method ?? 'GET';
     this.url = incoming.url ?? '/';
-    this.headers = toPlainHeaders(incoming.headers);
+    this.headers = withKnownTags(toPlainHeaders(incoming.headers));
     this.body = body;
     this.held = held;
     this.peer = isOwn ? undefined : peerOf(incoming);

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
 import type { Handle } from '../../base/shared/message.ts';
-import { clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
+import { booleanSetting, clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { followVirtualHosts } from '../../http/middleware/gateway.ts';
@@ -11,6 +11,8 @@ import { hasAdmin } from '../configuration/admin-guard.ts';
 import { AcceptedLinks, type LinkOptions } from '../forwarding/accepted-links.ts';
 import type { ForReaders, ReadersStatus } from '../forwarding/for-readers.ts';
 import { openOwnerSocket } from '../forwarding/owner-socket.ts';
+import type { CompressionRules } from '../http/compression.ts';
+import { CODINGS } from '../http/compressors.ts';
 import { isLoopback, reachRefusal } from '../http/host-check.ts';
 import { type HttpServer, type ListenOptions, listen } from '../http/http-server.ts';
 import { createListener } from '../http/listener.ts';
@@ -72,6 +74,7 @@ export function listenAt(
     {
       leastRate: () => integerSetting(service.config, 'httpd', 'min_body_rate') ?? DEFAULT_BODY_RATE,
       leaseFor: (peer, forwarded) => bytesInFlight.open(clientAddressOf(service.config, peer, forwarded)),
+      compression: followed(service, followCompression),
     },
   );
   const upgrade = links && acceptLinks(service, links, isAdministered, parts);
@@ -199,6 +202,20 @@ function followed<T>(service: Configured, follow: (config: ConfigStore) => () =>
     }
     return read();
   };
+}
+
+function followCompression(config: ConfigStore): () => CompressionRules {
+  let rules = readCompression(config);
+  config.onChange(({ section, key }) => {
+    if (section === 'httpd' && key.startsWith('compression')) rules = readCompression(config);
+  });
+  return () => rules;
+}
+
+function readCompression(config: Config): CompressionRules {
+  const value = config.get('httpd', 'compression');
+  const codings = CODINGS.filter((coding) => value === 'on' || value === coding);
+  return { codings, forLoopback: booleanSetting(config, 'httpd', 'compression_of_loopback') };
 }
 
 function followAdmins(config: ConfigStore): () => boolean {
