@@ -82,6 +82,8 @@ export interface CoreOptions extends SharingOptions {
   readonly health?: Health | undefined;
   /** What `_prometheus` says in addition. */
   readonly metrics?: Services['hostMetrics'];
+  /** The list of running tasks, for hosts that publish them. Default: one of the core's own. */
+  readonly tasks?: ActiveTasks | undefined;
   /** What is counted; for hosts in which several services count together. Default: counters of its own. */
   readonly counters?: Counters | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
@@ -133,7 +135,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
     config,
     log,
     cache: pageCache(config),
-    tasks: new ActiveTasks(clock),
+    tasks: options.tasks ?? new ActiveTasks(clock),
   };
   const { counters = new Counters() } = options;
 

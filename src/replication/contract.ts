@@ -42,6 +42,8 @@ export interface Asker {
   readonly isAdmin: boolean;
   /** IP address, or what stands for one: failed log-ins at this service itself are counted for it. Undefined if unknown. */
   readonly address?: string | undefined;
+  /** Headers that name the trace to which the request belongs, for requests over the network. */
+  readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
 export type Credentials =

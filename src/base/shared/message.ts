@@ -30,6 +30,14 @@ export interface ByteStream {
 export type RequestBody = null | string | Uint8Array | Blob | ByteStream;
 export type ResponseBody = null | string | Uint8Array | ByteStream;
 
+/** What a host wants to know of a request, and what it knows of the trace to which the request belongs. */
+export interface ObservedRequest {
+  /** `traceparent`, and `tracestate` if there is one (W3C Trace Context), for requests that are sent to other servers on account of this one. */
+  readonly trace?: PlainHeaders | undefined;
+  /** Whose request it was; null for an anonymous client. Set when it is answered. */
+  user?: string | null | undefined;
+}
+
 export interface PlainRequest {
   readonly method: string;
   /** Absolute, or a path beginning with `/`; still percent-encoded as the client sent it. */
@@ -49,6 +57,8 @@ export interface PlainRequest {
   readonly user?: RequestUser | undefined;
   /** How many servers have passed the request on to another one. Default: 0. Hosts never take it from a header. */
   readonly hops?: number | undefined;
+  /** Only if the host observes the request. */
+  readonly observed?: ObservedRequest | undefined;
   /** Returns the current state of that user, for long responses; undefined if the user has no rights any more. Without it the user stays the same. */
   readonly recheckUser?: (() => MaybePromise<RequestUser | undefined>) | undefined;
 }

@@ -63,7 +63,8 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     file: {},
     max_bytes: number('10485760', whole({ least: 1 })),
     max_files: count('5', 1_000),
-    requests: flag('false'),
+    requests: { value: 'false', check: choice('false', 'true', 'json') },
+    format: { value: 'text', check: choice('text', 'json') },
   },
   httpd: {
     port: number('5984', whole({ most: 65_535 })),

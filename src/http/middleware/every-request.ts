@@ -6,6 +6,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import { whenReady } from '../../base/shared/maybe-promise.ts';
+import type { ObservedRequest } from '../../base/shared/message.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { Answer, Context, Handler } from '../request/context.ts';
 import { withHeader } from '../response/responses.ts';
@@ -18,11 +19,17 @@ const PLAIN = /^[\w.:%@+-]{2,128}$|^\w$/;
  * which may contain what should not be in a log.
  */
 function requestEntry(context: Context, { status }: Answer, ms: number): string {
-  const { method, url } = context.request;
+  const { method, url, observed } = context.request;
   const { name } = context.user;
   const path = url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   const address = context.clientAddress;
-  return `${address === '' ? '-' : plain(address)} ${name === null ? '-' : plain(name)} ${method.slice(0, MAX_LENGTH)} ${path.slice(0, MAX_LENGTH)} ${status} ${ms.toFixed(1)} ms`;
+  return `${address === '' ? '-' : plain(address)} ${name === null ? '-' : plain(name)} ${method.slice(0, MAX_LENGTH)} ${path.slice(0, MAX_LENGTH)} ${status} ${ms.toFixed(1)} ms${traceOf(observed)}`;
+}
+
+/** The trace id, which its host has checked. */
+function traceOf(observed: ObservedRequest | undefined): string {
+  const { traceparent } = observed?.trace ?? {};
+  return traceparent === undefined ? '' : ` trace ${traceparent.slice(3, 35)}`;
 }
 
 /** Quotes what could be mistaken for more than a name or an address. */
@@ -41,6 +48,7 @@ export function countRequests(next: Handler): Handler {
     return whenReady(next(context), (answer) => {
       if (isLeftToOwner?.(answer) === true) return answer;
       if (isLeftToOwner !== undefined) statistics.noteRequest(request.method, began);
+      if (request.observed !== undefined) request.observed.user = context.user.name;
       const ms = clock.monotonic() - began;
       statistics.noteAnswer(answer.status, ms);
       log.request?.(() => requestEntry(context, answer, ms));

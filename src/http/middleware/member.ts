@@ -183,10 +183,10 @@ class Exchange {
 
   /** Its members, some of which hosts create on demand. */
   #sent(): PlainRequest {
-    const { method, url, headers, body, peer, scheme, user, recheckUser, returnsHeld, held } = this.#request;
+    const { method, url, headers, body, peer, scheme, user, recheckUser, returnsHeld, held, observed } = this.#request;
     const request = this.#request;
     return {
-      ...{ method, url, headers, body, peer, scheme, user, recheckUser, held },
+      ...{ method, url, headers, body, peer, scheme, user, recheckUser, held, observed },
       ...(returnsHeld !== undefined && { returnsHeld }),
       get signal() {
         return request.signal ?? new AbortController().signal;

@@ -39,8 +39,10 @@ export async function postReplicate({ replicator }: ReplicatorService, context: 
   const body = await readObject(context, QUERY);
   const base = ownBase(context);
   const ownBases = base.startsWith('/') || base === '' ? [] : [base];
+  const { user, clientAddress: address } = context;
+  const { trace } = context.request.observed ?? {};
   const outcome = await replicator
-    .replicate(body, { user: context.user, ownBases, address: context.clientAddress, recheck: recheckOf(context) })
+    .replicate(body, { user, ownBases, address, recheck: recheckOf(context), trace })
     .catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
   return answerOutcome(context, outcome);
 }

@@ -10,6 +10,7 @@ export class StandingRequest implements PlainRequest {
   readonly user: PlainRequest['user'];
   readonly recheckUser: PlainRequest['recheckUser'];
   readonly scheme: PlainRequest['scheme'];
+  readonly observed: PlainRequest['observed'];
   readonly #request: PlainRequest;
 
   constructor(request: PlainRequest, given: Partial<Pick<PlainRequest, 'url' | 'headers' | 'body'>>) {
@@ -21,6 +22,7 @@ export class StandingRequest implements PlainRequest {
     this.user = request.user;
     this.recheckUser = request.recheckUser;
     this.scheme = request.scheme;
+    this.observed = request.observed;
     this.#request = request;
   }
 

@@ -3,6 +3,7 @@ import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import type {
   ByteStream,
   Handle,
+  ObservedRequest,
   PlainHeaders,
   PlainRequest,
   PlainResponse,
@@ -11,6 +12,7 @@ import type {
 import { toBytes } from '../http/body-rules.ts';
 import type { Refusal } from '../http/refusals.ts';
 import { toLongText } from '../http/response.ts';
+import { parseTrace, traceHeaders } from '../tracing/trace-context.ts';
 import { toStream } from './bodies.ts';
 import { CANCEL, frameOf, headFrameOf, RESPONSE, type RequestHead } from './frames.ts';
 import type { Link } from './link.ts';
@@ -39,6 +41,7 @@ export class AnsweredExchange implements PlainRequest {
   readonly scheme: 'https' | undefined;
   readonly user: RequestUser | undefined;
   readonly hops: number | undefined;
+  readonly observed: ObservedRequest | undefined;
   readonly returnsHeld = true;
   readonly #link: Link;
   readonly #id: number;
@@ -59,6 +62,8 @@ export class AnsweredExchange implements PlainRequest {
     this.scheme = head.scheme;
     this.user = head.user;
     this.hops = head.hops;
+    const trace = parseTrace(head.headers);
+    if (trace !== undefined || head.isObserved === true) this.observed = { trace: trace && traceHeaders(trace) };
     if (head.body === 'stream') {
       this.#received = new ReceivedStream(link, id, head.length, (reason) => this.#stopBody(reason));
     }
@@ -137,7 +142,7 @@ export class AnsweredExchange implements PlainRequest {
   #sendWhole({ status, headers, errorCode, body, held }: PlainResponse, stream: ByteStream | undefined): void {
     const bytes = stream !== undefined || body === null || isStream(body) ? undefined : bytesOf(body);
     const head = {
-      ...{ status, errorCode, headers: withDefaults(headers, body, stream?.length) },
+      ...{ status, errorCode, user: this.observed?.user, headers: withDefaults(headers, body, stream?.length) },
       body: bytes === undefined ? ('null' as const) : ('bytes' as const),
     };
     this.#link.send(headFrameOf(RESPONSE, this.#id, head, bytes));
@@ -155,6 +160,7 @@ export class AnsweredExchange implements PlainRequest {
     const head = {
       status,
       errorCode,
+      user: this.observed?.user,
       headers: withDefaults(headers, body, undefined),
       body: 'stream' as const,
       length,

@@ -67,7 +67,8 @@ export class OpenExchange implements Exchange {
       this.#reject = reject;
       const { method, url, headers, peer, scheme, user } = request;
       const body: BodyKind = stream === undefined ? (whole ? 'bytes' : 'null') : 'stream';
-      const head = { method, url, headers, peer, scheme, user, hops, body, length: stream?.length };
+      const isObserved = request.observed !== undefined || undefined;
+      const head = { method, url, headers, peer, scheme, user, hops, isObserved, body, length: stream?.length };
       this.#link.send(headFrameOf(REQUEST, this.#id, head, whole ?? undefined));
       this.#request = request;
       if (stream === undefined) return;
@@ -81,6 +82,8 @@ export class OpenExchange implements Exchange {
     const { head, bytes } = splitHead(payload);
     const response = parseResponseHead(head);
     this.#isAnswered = true;
+    const { observed } = this.#request ?? {};
+    if (observed !== undefined) observed.user = response.user;
     this.#forget();
     if (response.body === 'stream') {
       this.#received = new ReceivedStream(this.#link, this.#id, response.length, () => this.#abort());

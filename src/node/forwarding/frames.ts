@@ -88,6 +88,8 @@ export interface RequestHead {
   readonly scheme?: 'https' | undefined;
   readonly user?: RequestUser | undefined;
   readonly hops?: number | undefined;
+  /** Whether the response should say whose request it was. */
+  readonly isObserved?: boolean | undefined;
   readonly body: BodyKind;
   /** Of a stream, if it is known. */
   readonly length?: number | undefined;
@@ -95,6 +97,8 @@ export interface RequestHead {
 
 export interface ResponseHead {
   readonly status: number;
+  /** Whose request it was; for the log alone. */
+  readonly user?: string | null | undefined;
   readonly headers: PlainHeaders;
   readonly errorCode?: string | undefined;
   readonly body: BodyKind;
@@ -175,6 +179,7 @@ export function parseRequestHead(text: string): RequestHead {
       scheme: scheme === 'https' ? scheme : undefined,
       user: userOf(head['user']),
       hops: hopsOf(head['hops']),
+      isObserved: head['isObserved'] === true,
     };
   }
   throw new Error('the frame is no request');
@@ -183,10 +188,11 @@ export function parseRequestHead(text: string): RequestHead {
 export function parseResponseHead(text: string): ResponseHead {
   const head: unknown = JSON.parse(text);
   if (isObject(head) && typeof head['status'] === 'number' && hasHeaders(head)) {
-    const { status, headers, errorCode } = head;
+    const { status, headers, errorCode, user } = head;
     return {
       ...{ status, headers, body: bodyKindOf(head['body']), length: lengthOf(head['length']) },
       errorCode: typeof errorCode === 'string' ? errorCode : undefined,
+      user: typeof user === 'string' ? user : null,
     };
   }
   throw new Error('the frame is no response');

@@ -9,6 +9,7 @@ import type { ByteLease } from '../../base/shared/byte-budget.ts';
 import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/message.ts';
 import { isThreadWanted, nextTurn, roomInTurn } from '../../base/shared/turn.ts';
 import { VERSION } from '../../base/system/version.ts';
+import type { Observe } from '../tracing/request-observer.ts';
 import type { BodyRules } from './body-rules.ts';
 import { Compression, type CompressionRules, withKnownTags } from './compression.ts';
 import { isFullTurn, promisesHandled, TurnQueue } from './fair-work.ts';
@@ -64,7 +65,10 @@ export class AnswerBatch {
 
 export type NodeListener = (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>;
 
-export interface TransferRules extends Pick<BodyRules, 'leastRate'> {
+/** Parts of a listener that most tests do without. */
+export interface ListenerOptions extends Pick<BodyRules, 'leastRate'> {
+  /** Default: requests are not observed. */
+  readonly observe?: Observe | undefined;
   /** Counts the bytes of bodies that arrive before `handle` gets them. Default: not counted. */
   readonly leaseFor?: ((peer: string | undefined, forwarded: string | undefined) => ByteLease) | undefined;
   /** Called at each response. Default: no response is compressed. */
@@ -91,7 +95,7 @@ export function createListener(
   onFailure: (request: string, error: unknown) => void,
   headersFor: (incoming: IncomingMessage) => Readonly<Record<string, string>> = () => ({}),
   isOwn: (socket: Socket) => boolean = () => false,
-  { leastRate, leaseFor, compression: compressionRules = () => UNCOMPRESSED }: TransferRules = {},
+  { leastRate, leaseFor, observe, compression: compressionRules = () => UNCOMPRESSED }: ListenerOptions = {},
 ): NodeListener {
   const batch = new AnswerBatch();
   const compression = new Compression(compressionRules);
@@ -99,12 +103,14 @@ export function createListener(
   async function answer(request: Request, bindings: Bindings): Promise<Response> {
     const { incoming, outgoing } = toHttp1(bindings);
     const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
+    const isFromHere = isOwn(incoming.socket);
+    const observed = observe?.(incoming, outgoing, isFromHere ? undefined : peerOf(incoming));
     let lease: ByteLease | undefined;
     try {
       const body = readBody(incoming, {
         leastRate,
         lease: () => {
-          lease ??= leaseFor?.(isOwn(incoming.socket) ? undefined : peerOf(incoming), forwardedFor(incoming));
+          lease ??= leaseFor?.(isFromHere ? undefined : peerOf(incoming), forwardedFor(incoming));
           return lease;
         },
         onSilence: () => {
@@ -115,7 +121,7 @@ export function createListener(
       // The last bytes of a thousand bodies may come in one turn.
       const room = body instanceof Promise ? roomInTurn() : undefined;
       if (room !== undefined) await room;
-      const plain = new NodeRequest(request, incoming, read, { isOwn: isOwn(incoming.socket), held: lease });
+      const plain = new NodeRequest(request, incoming, read, { isOwn: isFromHere, held: lease, observed });
       const response = await handle(plain);
       if (response.held !== undefined) returnWhenSent(response.held, response.body, outgoing);
       // The core has it, unless another one answered before.
@@ -151,6 +157,7 @@ class NodeRequest implements PlainRequest {
   readonly peer: string | undefined;
   readonly scheme: 'https' | undefined;
   readonly held: ByteLease | undefined;
+  readonly observed: PlainRequest['observed'];
   readonly returnsHeld = true;
   readonly #request: Request;
 
@@ -158,13 +165,16 @@ class NodeRequest implements PlainRequest {
     request: Request,
     incoming: IncomingMessage,
     body: PlainRequest['body'],
-    { isOwn, held }: { readonly isOwn: boolean; readonly held: ByteLease | undefined },
+    { isOwn, held, observed }: Pick<PlainRequest, 'held' | 'observed'> & { readonly isOwn: boolean },
   ) {
     this.method = incoming.method ?? 'GET';
     this.url = incoming.url ?? '/';
-    this.headers = withKnownTags(toPlainHeaders(incoming.headers));
+    const headers = withKnownTags(toPlainHeaders(incoming.headers));
+    // Another process to which the request is passed on takes it from there.
+    this.headers = observed?.trace === undefined ? headers : { ...headers, ...observed.trace };
     this.body = body;
     this.held = held;
+    this.observed = observed;
     this.peer = isOwn ? undefined : peerOf(incoming);
     this.scheme = incoming.socket instanceof TLSSocket ? 'https' : undefined;
     this.#request = request;

@@ -1,4 +1,5 @@
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
+import { systemClock } from '../../base/shared/clock.ts';
 import type { Handle } from '../../base/shared/message.ts';
 import type { ConfigStore, Log } from '../../base/system/contract.ts';
 import type { LogTail } from '../../base/system/log-buffer.ts';
@@ -11,6 +12,7 @@ import { healthOf, metricsOf, type Reported } from '../cluster/reported.ts';
 import type { Seat } from '../cluster/seat.ts';
 import type { ForReaders, ReadersStatus } from '../forwarding/for-readers.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
+import { PublishedTasks } from '../tracing/published-tasks.ts';
 import type { Home } from './home.ts';
 import type { MemberService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
@@ -89,7 +91,7 @@ export class Cores {
       ...createPlatform(settings, log),
       ...own,
       storage: home.openStore(),
-      ...{ log, logTail, bytesInFlight, counters: readers.counters },
+      ...{ log, logTail, bytesInFlight, counters: readers.counters, tasks: new PublishedTasks(systemClock) },
       network: { ...network, mostConnections: connectionsOfReplications() },
       ownBase: ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,

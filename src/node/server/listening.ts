@@ -19,6 +19,8 @@ import { createListener } from '../http/listener.ts';
 import type { Refusal } from '../http/refusals.ts';
 import { followTlsKeys, readTlsKeys, type TlsKeys } from '../http/tls-files.ts';
 import type { ServerNetwork } from '../network/server-network.ts';
+import { followAccessLog } from '../tracing/access-log.ts';
+import { createObserver } from '../tracing/request-observer.ts';
 
 /** Bytes per second. */
 const DEFAULT_BODY_RATE = 500;
@@ -36,6 +38,8 @@ export interface Configured {
 
 export interface Listening {
   readonly log: Log;
+  /** Takes lines that are not entries of the log: an access log. */
+  readonly addEntry: (entry: string, isOfClient: boolean) => void;
   readonly bytesInFlight: ByteBudget;
   readonly network: Pick<ServerNetwork, 'isOwn'> | undefined;
   readonly handle: Handle;
@@ -62,16 +66,22 @@ export function listenAt(
   { port, sharers = 1, hasAdmin: isAdministered = followed(service, followAdmins), links, ...options }: PortOptions,
   parts: Listening,
 ): Promise<HttpServer> {
-  const { log, bytesInFlight, network, handle } = parts;
+  const { log, addEntry, bytesInFlight, network, handle } = parts;
   const { config } = service;
   const virtualHosts = followed(service, followVirtualHosts);
   const headersFor = ({ headers }: IncomingMessage) => sharingHeaders(service.config, headers);
+  const observe = createObserver({
+    config: () => service.config,
+    hasAccessLog: followAccessLog(() => service.config),
+    write: (line) => addEntry(line, false),
+  });
   const listener = createListener(
     handle,
     (request, error) => logFailure(log, request, error),
     headersFor,
     network?.isOwn,
     {
+      observe,
       leastRate: () => integerSetting(service.config, 'httpd', 'min_body_rate') ?? DEFAULT_BODY_RATE,
       leaseFor: (peer, forwarded) => bytesInFlight.open(clientAddressOf(service.config, peer, forwarded)),
       compression: followed(service, followCompression),

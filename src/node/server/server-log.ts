@@ -3,6 +3,7 @@ import { systemClock } from '../../base/shared/clock.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
 import { createLog, followLogLevel, followRequestEntries, warn } from '../../base/system/log.ts';
 import { LogBuffer, type LogTail } from '../../base/system/log-buffer.ts';
+import { entryIn, hasJsonRequests } from '../tracing/access-log.ts';
 import { LogFile } from './log-file.ts';
 
 interface ServerLog {
@@ -24,14 +25,26 @@ export function createServerLog(config: () => Config, write: (entry: string) => 
     buffer.write(entry, isOfClient);
     file.write(entry, isOfClient);
   };
+  const log = createLoggedEntries(config, add);
+  const read = async (bytes: number, offset: number) => (await file.read(bytes, offset)) ?? buffer.read(bytes, offset);
+  return { log, logTail: { read }, add, close: () => file.close() };
+}
+
+/** Returns a log in the form that the settings ask for. `add` takes each entry without a newline at its end. */
+export function createLoggedEntries(config: () => Config, add: (entry: string, isOfClient: boolean) => void): Log {
   const log = createLog({
     level: followLogLevel(config),
     hasRequests: followRequestEntries(config),
     clock: systemClock,
-    write: (entry, _level, isOfClient) => add(entry, isOfClient),
+    write: (entry, level, isOfClient) => add(entryIn(config(), entry, level), isOfClient),
   });
-  const read = async (bytes: number, offset: number) => (await file.read(bytes, offset)) ?? buffer.read(bytes, offset);
-  return { log, logTail: { read }, add, close: () => file.close() };
+  return {
+    ...log,
+    // Lines of JSON are written when the response has been sent.
+    request: (message) => {
+      if (!hasJsonRequests(config())) log.request?.(message);
+    },
+  };
 }
 
 /** Holds entries back until it is known at which level, and where, to write them: the settings say so, and reading them creates entries. */

@@ -182,7 +182,7 @@ async function start(options: ServerOptions, undo: CleanupStack): Promise<Runnin
   undo.add(() => seat?.close());
   undo.add(() => running.close());
   const handle = cores.handleOf((request) => running.handle(request));
-  const parts = { log, bytesInFlight, network, handle, forReaders: readers };
+  const parts = { log, addEntry, bytesInFlight, network, handle, forReaders: readers };
   const links = await linksOf(seat, () => [options.announce, ownUrl && `${ownUrl}/`]);
   const http = await acceptRequests(running, options, { tls, links }, parts);
   ownUrl = http.url.replace(/\/$/, '');

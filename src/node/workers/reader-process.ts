@@ -1,9 +1,7 @@
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../../base/shared/byte-budget.ts';
-import { systemClock } from '../../base/shared/clock.ts';
 import { integerSetting } from '../../base/system/config.ts';
 import { Counters } from '../../base/system/counters.ts';
-import { createLog, followLogLevel, followRequestEntries } from '../../base/system/log.ts';
 import { DEFAULT_BYTES_IN_FLIGHT } from '../../core/core.ts';
 import { FollowedSettings } from '../forwarding/followed-settings.ts';
 import { createForwarder } from '../forwarding/forwarder.ts';
@@ -11,6 +9,7 @@ import type { SentSettings } from '../forwarding/frames.ts';
 import { passLinks } from '../forwarding/pass-links.ts';
 import { followHome } from '../server/find-home.ts';
 import { listenAt, renewTls, sharingHeaders, tlsKeysOf } from '../server/listening.ts';
+import { createLoggedEntries } from '../server/server-log.ts';
 import type { StartMessage } from './messages.ts';
 import { openReader, type Reader } from './reader.ts';
 import { Reports } from './reports.ts';
@@ -53,12 +52,8 @@ export async function startReader({ options, path, secret, readers, port }: Star
   let reader: Reader | undefined;
   const write = (entry: string) => void process.stderr.write(`${entry}\n`);
   const reports = new Reports({ forwarder, counters, write, waitingFeeds: () => reader?.waitingFeeds ?? 0 });
-  const log = createLog({
-    level: followLogLevel(() => config),
-    hasRequests: followRequestEntries(() => config),
-    clock: systemClock,
-    write: (entry, _level, isOfClient) => reports.addEntry(entry, isOfClient),
-  });
+  const addEntry = (entry: string, isOfClient: boolean) => reports.addEntry(entry, isOfClient);
+  const log = createLoggedEntries(() => config, addEntry);
   try {
     if (!(await forwarder.whenConnected(OWNER_MS))) {
       throw new DatabaseError('storage_blocked', 'The process that owns the databases does not answer');
@@ -80,7 +75,7 @@ export async function startReader({ options, path, secret, readers, port }: Star
       // All owners of a server take links, or none does.
       upgrade: takesLinks ? passLinks({ path, secret }) : undefined,
     };
-    const http = await listenAt(service, listening, { log, bytesInFlight, network: undefined, handle });
+    const http = await listenAt(service, listening, { log, addEntry, bytesInFlight, network: undefined, handle });
     const endTls = tls === undefined ? undefined : renewTls(http, config, options.tlsCheckMs, log);
     return {
       url: http.url,

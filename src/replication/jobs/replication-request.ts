@@ -48,6 +48,8 @@ export interface RequestOrigin {
   readonly recheck?: Recheck | undefined;
   /** IP address of the client, if it is known. */
   readonly address?: string | undefined;
+  /** See `Asker`. */
+  readonly trace?: Replication['asker']['trace'];
 }
 
 export interface RequestOptions extends EndpointOptions {

@@ -265,8 +265,8 @@ export class Replicator {
   }
 }
 
-function askerOf({ user, address }: RequestOrigin): Asker {
-  return { isAdmin: isAdmin(user), address };
+function askerOf({ user, address, trace }: RequestOrigin): Asker {
+  return { isAdmin: isAdmin(user), address, trace };
 }
 
 function isOwner({ order }: Job, { name, roles }: DatabaseUser): boolean {

@@ -3,7 +3,7 @@
 import { randomHex } from '../../base/shared/bytes.ts';
 import type { Handle } from '../../base/shared/message.ts';
 import type { RunEnd } from '../connection-limits.ts';
-import type { Credentials, Endpoint, PeerOutage, Replication, ReplicatorHost } from '../contract.ts';
+import type { Asker, Credentials, Endpoint, PeerOutage, Replication, ReplicatorHost } from '../contract.ts';
 import { ReplicationError } from '../failure.ts';
 import type { MemoryShare } from '../peer-memory.ts';
 import {
@@ -47,7 +47,7 @@ export function openPeer(
   const client = new PeerClient({
     transport,
     authorization: openAuthorization(endpoint, transport, host),
-    headers: endpoint.kind === 'remote' ? endpoint.headers : {},
+    headers: endpoint.kind === 'remote' ? { ...traceOf(replication), ...endpoint.headers } : {},
     connections,
     hostLimits: transport.isLocal
       ? undefined
@@ -64,6 +64,11 @@ export function openPeer(
     signal,
   });
   return new Peer(client, connectionTimeoutMs, () => randomHex(random, 16));
+}
+
+/** A continuous replication does not belong to a request for long. */
+function traceOf({ asker, continuous }: Replication): Asker['trace'] {
+  return continuous ? undefined : asker.trace;
 }
 
 /** Users who may not name every address learn nothing from the responses that admins' replications get. */
