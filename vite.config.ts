@@ -5,6 +5,7 @@
  * | file | what it is |
  * |---|---|
  * | `node/main.js` | the Node host: one ES module, dependencies stay in node_modules |
+ * | `node/opentelemetry.js` | `settee-server/opentelemetry`: spans |
  * | `node/sandbox-worker.js` | the threads in which the Node host runs functions of documents |
  * | `browser/settee.js` | what a page imports (`settee`): an ES module with all it needs |
  * | `browser/settee-database.js` | `settee/database`: a typed helper over `fetch`, for pages and Node |
@@ -237,6 +238,7 @@ function nodeFile(name: string, input: string): EnvironmentOptions {
 
 const environments: Readonly<Record<string, EnvironmentOptions>> = {
   node: nodeFile('main', './src/node/main.ts'),
+  nodeOpenTelemetry: nodeFile('opentelemetry', './src/node/opentelemetry.ts'),
   nodeSandbox: nodeFile('sandbox-worker', './src/node/server/sandbox-worker.ts'),
   client: browserFile('settee', './src/browser/client/index.ts', 'es'),
   databaseClient: browserFile('settee-database', './src/packages/database-client/index.ts', 'es'),

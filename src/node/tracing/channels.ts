@@ -48,7 +48,9 @@ export interface TracedTask {
   readonly database: string;
   /** With `_design/`; undefined for a compaction of a database. */
   readonly designDocument: string | undefined;
+  /** As last reported: short runs end without a report. */
   changesDone: number;
+  /** What there was to do. */
   totalChanges: number;
 }
 

@@ -83,6 +83,7 @@ function assembleServer(target) {
   copy('src/node/check-node.mjs', 'check-node.mjs');
   const built = join(root, 'dist', 'node');
   for (const file of filesBelow(built)) if (!file.endsWith('.map')) copy(relative(root, file), relative(built, file));
+  writeFileSync(join(target, 'opentelemetry.d.ts'), 'export {};\n');
   copy('dist/utils', 'utils');
   for (const page of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'src/README.md']) copy(page);
   const text = JSON.stringify({ ...manifest, bin: { settee: 'command.mjs' } }, null, 2);

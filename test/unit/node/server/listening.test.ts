@@ -18,7 +18,7 @@ async function listenOpenly() {
     { config },
     { hasAdmin: () => state.hasAdmin, links: { key: KEY, addresses: () => addresses, settingsVersion: () => 'v' } },
     {
-      ...{ log: silentLog, bytesInFlight: new ByteBudget(1_000_000, 1_000), network: undefined },
+      ...{ log: silentLog, addEntry: () => {}, bytesInFlight: new ByteBudget(1_000_000, 1_000), network: undefined },
       handle: (arrived) => {
         seen.push(arrived);
         return { status: 200, headers: {}, body: null };
