@@ -12,6 +12,7 @@ import { healthOf, metricsOf, type Reported } from '../cluster/reported.ts';
 import type { Seat } from '../cluster/seat.ts';
 import type { ForReaders, ReadersStatus } from '../forwarding/for-readers.ts';
 import { connectionsOfReplications } from '../http/connection-limit.ts';
+import { processMetrics } from '../tracing/process-metrics.ts';
 import { PublishedTasks } from '../tracing/published-tasks.ts';
 import type { Home } from './home.ts';
 import type { MemberService } from './owned-service.ts';
@@ -87,11 +88,13 @@ export class Cores {
     own: Pick<CoreOptions, 'config' | 'member' | 'health' | 'metrics'>,
   ): Promise<Core> {
     const { home, log, logTail, bytesInFlight, readers, network, ownUrl, restart, options } = this.#options;
+    const tasks = new PublishedTasks(systemClock);
     const core = await createCore({
       ...createPlatform(settings, log),
       ...own,
       storage: home.openStore(),
-      ...{ log, logTail, bytesInFlight, counters: readers.counters, tasks: new PublishedTasks(systemClock) },
+      ...{ log, logTail, bytesInFlight, counters: readers.counters, tasks },
+      metrics: () => [...(own.metrics?.() ?? []), ...tasks.metrics, ...processMetrics()],
       network: { ...network, mostConnections: connectionsOfReplications() },
       ownBase: ownUrl,
       replicatesByDocuments: options.replicatesByDocuments,
