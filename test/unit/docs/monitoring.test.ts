@@ -1,5 +1,6 @@
 /** The dashboard and the alerts of docs/operations: each metric and label is one that a server has. */
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -160,6 +161,17 @@ describe('the alerts', () => {
     const [, rows = ''] = /\| alert \| what it means.*?\n((?:\|.*\n)+)/.exec(page) ?? [];
     const explained = [...rows.matchAll(/`(Settee\w+)`/g)].map(([, name = '']) => name);
     expect(explained.sort()).toEqual(rules.map(({ name }) => name).sort());
+  });
+
+  test('come from a text that Prometheus reads, where its tool is installed', async ({ skip }) => {
+    const text = await (await fetch(`${servers[0]?.url}_node/_local/_prometheus`)).text();
+    const checking = execFile('promtool', ['check', 'metrics']);
+    const ended = once(checking, 'exit').catch((error) => [error.code]);
+    checking.stdin?.on('error', () => undefined).end(text);
+    const [code] = await ended;
+    if (code === 'ENOENT') skip('promtool is not installed');
+    // 3: it dislikes a name, but could read everything.
+    expect([0, 3]).toContain(code);
   });
 
   test('are rules for Prometheus, where its tool is installed', async ({ skip }) => {

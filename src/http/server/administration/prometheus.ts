@@ -20,13 +20,7 @@ interface MetricLines {
 }
 
 export async function answerPrometheus({ services }: Context): Promise<Answer> {
-  const metrics = new Map<string, MetricLines>();
-  for (const statistic of services.statistics.list) {
-    const metric = metricOf(statistic);
-    const known = metrics.get(metric.name);
-    if (known === undefined) metrics.set(metric.name, metric);
-    else known.lines.push(...metric.lines);
-  }
+  const metrics = byName(services.statistics.list.map(metricOf));
   const info: MetricLines = {
     name: 'svc_info',
     type: 'gauge',
@@ -42,8 +36,19 @@ export async function answerPrometheus({ services }: Context): Promise<Answer> {
     lines: await databaseBytes(services.registry),
   };
   const sized = bytes.lines.length > 0 ? [bytes] : [];
-  const text = [info, ...metrics.values(), ...sized, ...host, ...storage].map(textOf).join('');
+  const text = [info, ...metrics, ...sized, ...byName([...host, ...storage])].map(textOf).join('');
   return { status: 200, headers: { 'content-type': TYPE, 'cache-control': MUST_REVALIDATE }, body: text };
+}
+
+/** Those of one name, whose labels differ, have one description. */
+function byName(all: readonly MetricLines[]): Iterable<MetricLines> {
+  const metrics = new Map<string, MetricLines>();
+  for (const metric of all) {
+    const known = metrics.get(metric.name);
+    if (known === undefined) metrics.set(metric.name, metric);
+    else known.lines.push(...metric.lines);
+  }
+  return metrics.values();
 }
 
 /** Opens no database: those that no one uses don't grow. */
