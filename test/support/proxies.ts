@@ -32,7 +32,7 @@ export async function certify(folder: string): Promise<void> {
   writeFileSync(join(folder, `${HOST}.pem`), parts.join(''));
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -128,6 +128,69 @@ describe.skipIf(!hasSystemd)('systemd', () => {
   });
 });
 
+describe.skipIf(!hasSystemd)('the sandbox of the unit', () => {
+  test('leaves the service little of the machine', async () => {
+    const unit = join(folder, 'settee.service');
+    const { stdout } = await run('systemd-analyze', ['security', '--offline=true', '--no-pager', unit]);
+    const [, exposure = ''] = /Overall exposure level for settee\.service: ([\d.]+) OK/.exec(stdout) ?? [];
+    expect(Number(exposure)).toBeGreaterThan(0);
+    expect(Number(exposure)).toBeLessThanOrEqual(2);
+  });
+});
+
+test('the unit lets the server read the addresses of the machine, which users may not name', () => {
+  // Node asks for them by netlink, and fails without.
+  expect(fileOf('settee.service')).toMatch(/^RestrictAddressFamilies=.*\bAF_NETLINK\b/m);
+});
+
+/** Keys of the Compose Specification that are used here. */
+const COMPOSE_KEYS = {
+  '': ['services', 'volumes'],
+  services: [
+    ...['build', 'image', 'restart', 'stop_grace_period', 'ports', 'volumes', 'profiles', 'environment', 'depends_on'],
+    ...['healthcheck', 'read_only', 'tmpfs', 'cap_drop', 'security_opt', 'init'],
+  ],
+};
+
+/** The maps of a file of YAML whose lists are on one line: keys with the keys above them, and texts of values. */
+function entriesOf(text: string): { readonly path: readonly string[]; readonly value: string }[] {
+  const path: string[] = [];
+  return text.split('\n').flatMap((line) => {
+    if (/^ *(#.*)?$/.test(line)) return [];
+    const [, indent = '', key, value = ''] = /^((?: {2})*)([\w-]+):(?: (.*))?$/.exec(line) ?? [];
+    if (key === undefined) throw new Error(`no key and value: ${line}`);
+    path.length = indent.length / 2;
+    path.push(key);
+    return [{ path: [...path], value }];
+  });
+}
+
+describe('the compose file', () => {
+  const entries = entriesOf(fileOf('compose.yaml'));
+  const textAt = (...path: string[]) => entries.find((entry) => entry.path.join('/') === path.join('/'))?.value;
+
+  test('has keys of the Compose Specification alone, and names volumes and services that it has', () => {
+    for (const { path } of entries) {
+      if (path.length === 1) expect(COMPOSE_KEYS['']).toContain(path[0]);
+      if (path.length === 3 && path[0] === 'services') expect(COMPOSE_KEYS.services).toContain(path[2]);
+    }
+    const volumes = entries.filter(({ path, value }) => path.length === 3 && path[2] === 'volumes' && value !== '');
+    const named = volumes.map(({ value }) => String(JSON.parse(value)[0]).split(':')[0]);
+    expect(named).toEqual(
+      entries.filter(({ path }) => path.length === 2 && path[0] === 'volumes').map(({ path }) => path[1]),
+    );
+    expect(textAt('services', 'settee-on-postgres', 'depends_on', 'postgres')).toBe('{ condition: service_healthy }');
+  });
+
+  test.each(['settee', 'settee-on-postgres'])('%s can write to its volume alone, and gain no rights', (service) => {
+    expect(textAt('services', service, 'read_only')).toBe('true');
+    expect(textAt('services', service, 'tmpfs')).toBe('[/tmp]');
+    expect(textAt('services', service, 'cap_drop')).toBe('[ALL]');
+    expect(textAt('services', service, 'security_opt')).toBe('["no-new-privileges:true"]');
+    expect(textAt('services', service, 'ports')).toMatch(/^\["127\.0\.0\.1:\d+:5984"\]$/);
+  });
+});
+
 describe.skipIf(!hasNginx || !hasOpenssl)('nginx', () => {
   test.each(['nginx.conf', 'nginx-cluster.conf'])('accepts the configuration %s', async (name) => {
     await certify();

@@ -16,6 +16,8 @@ import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/co
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Container } from '../../../support/containerfile.ts';
+import { freePort } from '../../../support/proxies.ts';
 import { brokenLinks } from '../../docs/broken-links.ts';
 
 const root = join(import.meta.dirname, '../../../..');
@@ -282,6 +284,58 @@ describe('settee-server', () => {
     }
   });
 });
+
+describe('the image of docs/operations/Containerfile', () => {
+  test('installs the package, and runs where it can write its data alone', async ({ skip }) => {
+    skip(process.platform !== 'linux', 'its steps are for Linux');
+    const place = mkdtempSync(join(tmpdir(), 'settee-image-'));
+    const container = new Container(place, await freePort());
+    try {
+      const failure = failureOf(() => container.install(tarballs['settee-server']));
+      // Only CI must reach the registry.
+      skip(
+        process.env['SETTEE_CI'] === undefined && /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT/.test(failure),
+        'npm does not reach its registry',
+      );
+      expect(failure).toBe('');
+      expect(await container.canWrite('data')).toBe(true);
+      expect(await container.canWrite('tmp')).toBe(true);
+      if (container.isConfined) expect(await container.canWrite('usr')).toBe(false);
+      // Without an admin it does not listen beyond the container.
+      const [refused] = await once(container.run(), 'exit');
+      expect(refused).not.toBe(0);
+      const adding = container.run(['admin', 'add', 'ana']);
+      adding.stdin.end('correct horse\n');
+      expect((await once(adding, 'exit'))[0]).toBe(0);
+      expect(await container.isHealthy()).toBe(false);
+      const running = container.run();
+      try {
+        const base = (await addressOf(running)).replace('0.0.0.0', '127.0.0.1');
+        expect(await container.isHealthy()).toBe(true);
+        const headers = { authorization: `Basic ${Buffer.from('ana:correct horse').toString('base64')}` };
+        expect((await fetch(`${base}db`, { method: 'PUT', headers })).status).toBe(201);
+        expect((await fetch(`${base}db/doc`, { method: 'PUT', headers, body: '{}' })).status).toBe(201);
+        expect((await fetch(`${base}db`, { method: 'PUT' })).status).toBe(401);
+      } finally {
+        const ended = once(running, 'exit');
+        running.kill('SIGTERM');
+        expect((await ended)[0]).toBe(0);
+      }
+    } finally {
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
+});
+
+/** What it fails with; empty if it does not. */
+function failureOf(act: () => void): string {
+  try {
+    act();
+    return '';
+  } catch (error) {
+    return error instanceof Error && 'stderr' in error ? `${error.message}\n${error.stderr}` : String(error);
+  }
+}
 
 /** Where a server that was just started answers, by the first lines that it prints. Fails with these where it ends before. */
 function addressOf({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<string> {
