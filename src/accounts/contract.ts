@@ -1,6 +1,8 @@
 /** Who sends a request, and how that is known (docs/http/accounts.md#authentication). */
+import type { Clock } from '../base/shared/clock.ts';
 import type { MaybePromise } from '../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../base/shared/message.ts';
+import type { Config } from '../base/system/contract.ts';
 
 export const SERVER_ADMIN_ROLE = '_admin';
 
@@ -63,4 +65,28 @@ export interface Authenticator {
    * they are wrong.
    */
   identify(request: AskingRequest): MaybePromise<Identity | undefined>;
+}
+
+/** The user of a valid token. */
+export interface RecognisedToken {
+  readonly user: RequestUser;
+  /** Milliseconds since the epoch; undefined for a token that never expires. */
+  readonly until: number | undefined;
+  /** Returns its user by the present settings and keys; undefined if it would be refused now, for another reason than its age. */
+  current(config: TokenConfig): MaybePromise<RequestUser | undefined>;
+}
+
+export type TokenConfig = Config & { section(name: string): Readonly<Record<string, string>> };
+
+/** The issuers of tokens whose keys a host fetches (docs/http/accounts.md#openid-providers). */
+export interface TokenIssuers {
+  /**
+   * Returns undefined if no trusted issuer is the token's. Fails with `unauthorized` if the token is invalid, and with a temporary refusal if the keys
+   * of its issuer can't be read now.
+   */
+  recognise(config: TokenConfig, clock: Clock, token: string): Promise<RecognisedToken | undefined>;
+  /** Calls back when tokens that were valid may no longer be. */
+  onChange(listener: () => void): void;
+  /** Fetches nothing any more. */
+  close(): void;
 }

@@ -4,6 +4,7 @@
  */
 
 import { Access } from '../accounts/access/access.ts';
+import type { TokenIssuers } from '../accounts/contract.ts';
 import { ByteBudget, MAX_WAIT_MS } from '../base/shared/byte-budget.ts';
 import { CacheBudget } from '../base/shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../base/shared/clock.ts';
@@ -86,6 +87,8 @@ export interface CoreOptions extends SharingOptions {
   readonly tasks?: ActiveTasks | undefined;
   /** What is counted; for hosts in which several services count together. Default: counters of its own. */
   readonly counters?: Counters | undefined;
+  /** The issuers of tokens whose keys the host fetches. Without it only keys in the settings count. They are closed with the core. */
+  readonly tokenIssuers?: TokenIssuers | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
@@ -120,7 +123,7 @@ export interface Core {
 
 /** Opens the service. Fails with `bad_request` on an invalid setting, and with any failure of the storage. */
 export async function createCore(options: CoreOptions): Promise<Core> {
-  const { storage, clock, random, basePath = '', engine, restart, network, ownBase } = options;
+  const { storage, clock, random, basePath = '', engine, restart, network, ownBase, tokenIssuers } = options;
 
   // What all parts use.
   const given = options.config;
@@ -141,7 +144,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
 
   // The parts that are loaded later, and the databases: each needs the other.
   const parts = deferParts({
-    ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages },
+    ...{ ...common, counters, load: options.deferred, engine, logTail, restart, pages: options.pages, tokenIssuers },
     ...{ registry: () => registry, access: () => access, owns: member && ((db: string) => member.placement.owns(db)) },
     ...{ openIndexes: (reader ?? member)?.code.openIndexes, buildsIndexes: reader === undefined },
   });
@@ -155,6 +158,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   const ofDatabases = { ...common, createGuard, counters, md5: options.md5 };
   const registry: Registry = await openDatabases(options, ofDatabases, () => access);
   const access = new Access(config, registry);
+  tokenIssuers?.onChange(() => access.sessionsChanged());
   const feeds = new DatabaseFeeds(registry);
   if (config === own && own !== given)
     await own.keepIn(createSettingsDocument(registry), ({ reason }) => log.error(reason));

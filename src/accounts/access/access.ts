@@ -67,7 +67,9 @@ const SECTIONS: ReadonlySet<string> = new Set([
   'admins',
   'svc_httpd_auth',
   'svc_httpd_oauth',
+  'jwt_auth',
   'jwt_keys',
+  'jwt_issuers',
   'oauth_consumer_secrets',
   'oauth_token_secrets',
   'oauth_token_users',
@@ -166,7 +168,7 @@ export class Access {
     this.#changes.notify(database);
   }
 
-  /** Notifies listeners that sessions may have been ended, of whomever: by another process. */
+  /** Notifies listeners that sessions may have been ended, of whomever, by another process; or that a key of tokens may be gone. */
   sessionsChanged(): void {
     this.#rightsVersion += 1;
     this.#changes.notify(null);

@@ -9,10 +9,10 @@ import type { ConfigStore } from '../../base/system/contract.ts';
 import { type Account, type AccountStore, saltOf, userOf } from '../accounts/account-store.ts';
 import { isRefused, type LoginFailure, type LoginFailureLog } from '../accounts/login-failure-log.ts';
 import { type Logins, usable, wrongPassword } from '../accounts/logins.ts';
-import { ANONYMOUS, type AskingRequest, type Authenticator, type Identity } from '../contract.ts';
+import { ANONYMOUS, type AskingRequest, type Authenticator, type Identity, type TokenIssuers } from '../contract.ts';
 import { handlerNames } from '../settings.ts';
 import { isNobody, parseBasic } from './basic.ts';
-import { isCurrentToken, parseBearer, recogniseToken } from './bearer-token.ts';
+import { parseBearer, recogniseToken } from './bearer-token.ts';
 import type { OAuth } from './oauth.ts';
 import { proxiedName, recogniseProxied } from './proxy-headers.ts';
 import { type LiveSession, type SessionCookies, sessionValue } from './session-cookie.ts';
@@ -25,6 +25,8 @@ export interface AuthenticationOptions {
   readonly cookies: SessionCookies;
   readonly oauth: OAuth;
   readonly failures: LoginFailureLog;
+  /** See `CoreOptions`. */
+  readonly tokenIssuers?: TokenIssuers | undefined;
 }
 
 type Recognise = (request: AskingRequest) => MaybePromise<Identity | undefined>;
@@ -115,11 +117,11 @@ export class Authentication implements Authenticator {
   #byToken(request: AskingRequest): MaybePromise<Identity | undefined> {
     const token = parseBearer(request.header('authorization'));
     if (token === undefined) return undefined;
-    const { config, clock } = this.#options;
-    const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token));
+    const { config, clock, tokenIssuers } = this.#options;
+    const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token, tokenIssuers));
     return whenReady(asked, (recognised) => {
       const { user, until } = recognised;
-      const recheck = () => (isCurrentToken(config, recognised) ? user : undefined);
+      const recheck = () => recognised.current(config);
       const hasEnded = () => until !== undefined && until <= clock.now();
       return { user, method: 'jwt', until, recheck, recheckBeyondSession: () => (hasEnded() ? undefined : recheck()) };
     });

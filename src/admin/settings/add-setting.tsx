@@ -30,7 +30,7 @@ export function AddSetting({ onDone }: { readonly onDone: () => void }) {
       <h2>Add a setting</h2>
       <p class="muted">
         You choose the keys of <code>vhosts</code>, <code>database_owners</code>, <code>jwt_keys</code>,{' '}
-        <code>cors:HOST</code>, <code>app</code> and the sections of OAuth.
+        <code>jwt_issuers</code>, <code>cors:HOST</code>, <code>app</code> and the sections of OAuth.
       </p>
       <div class="setting-form">
         {fields.map(([label, text, onText]) => (

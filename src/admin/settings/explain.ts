@@ -37,6 +37,7 @@ const OWN_SECTIONS: Readonly<Record<string, string>> = {
   vhosts: 'A virtual host, and the path that it stands for.',
   database_owners: 'A database, and the server of a cluster that owns it.',
   jwt_keys: 'A key for tokens: a secret in Base64, or a public key as PEM.',
+  jwt_issuers: 'An OpenID provider whose tokens the server trusts, as JSON.',
   oauth_consumer_secrets: 'An OAuth key, and its secret.',
   oauth_token_secrets: 'An OAuth token, and its secret.',
   oauth_token_users: 'An OAuth token, and the name of its user.',

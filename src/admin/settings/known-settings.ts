@@ -44,6 +44,8 @@ httpd/vhost_global_handlers | _utils, _uuids, _session, _oauth, _users | now | |
 httpd/x_forwarded_host | X-Forwarded-Host | now | | Header in which a proxy names the host that its client requested.
 httpd/x_forwarded_proto | X-Forwarded-Proto | now | | Header in which a proxy names the scheme that its client used.
 httpd/x_forwarded_ssl | X-Forwarded-Ssl | now | | Header in which a proxy says on if its client used https.
+jwt_auth/roles_claim_name | | now | | The claim with the roles of a token. Empty: _couchdb.roles.
+jwt_auth/roles_claim_path | | now | | Path of the claim with the roles of a token, such as realm_access.roles. Empty: roles_claim_name applies.
 jwt_auth/required_claims | exp | now | | Claims that a token must have.
 log/file | | fixed | | File in which the log is also kept. It can't be changed over HTTP.
 log/level | info | now | none, error, warning, info, debug, request | The most detailed entries of the log that are written.

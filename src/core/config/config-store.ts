@@ -16,7 +16,7 @@ import type {
 } from '../../base/system/contract.ts';
 import { silentLog } from '../../base/system/log.ts';
 import type { ConfigStorage } from './config-storage.ts';
-import { checkSetting, DEFAULT_SETTINGS } from './known-settings.ts';
+import { checkSetting, DEFAULT_SETTINGS, type HostChecks } from './known-settings.ts';
 import { Preview } from './preview.ts';
 import { aliasesIn, namesOf, ownName } from './setting-names.ts';
 import { assertMeaning, meaningless } from './setting-refusals.ts';
@@ -29,10 +29,15 @@ type Layer = Map<string, Map<string, string | null>>;
 
 /**
  * Returns the given settings over the preset and the defaults. A preset (docs/node.md#presets) has other defaults. Fails with `bad_request` if one has an invalid value, means nothing here, or is given under two
- * names with different values.
+ * names with different values. `hostChecks`: of the sections that only some hosts act on.
  */
-export function createConfig(given: Settings = {}, log: Log = silentLog, preset: Settings = {}): SettingsStore {
-  return new SettingsStore(given, log, preset);
+export function createConfig(
+  given: Settings = {},
+  log: Log = silentLog,
+  preset: Settings = {},
+  hostChecks: HostChecks = {},
+): SettingsStore {
+  return new SettingsStore(given, log, preset, hostChecks);
 }
 
 export class SettingsStore implements ConfigStore {
@@ -47,12 +52,14 @@ export class SettingsStore implements ConfigStore {
   readonly #effective = new Map<string, Map<string, string>>();
   readonly #listeners = new Notifier<ConfigChange>();
   readonly #log: Log;
+  readonly #hostChecks: HostChecks;
   #storage: ConfigStorage | undefined;
   #announce: AnnounceChange | undefined;
   /** Changes happen one after another. */
   #changes: Promise<unknown> = Promise.resolve();
 
-  constructor(given: Settings, log: Log, preset: Settings = {}) {
+  constructor(given: Settings, log: Log, preset: Settings = {}, hostChecks: HostChecks = {}) {
+    this.#hostChecks = hostChecks;
     this.#defaults = toLayer(DEFAULT_SETTINGS);
     for (const [section, key, value] of entriesOf(toLayer(preset))) put(this.#defaults, section, key, value);
     this.#given = toOwnLayer(given, (name, first, second) => {
@@ -64,8 +71,12 @@ export class SettingsStore implements ConfigStore {
     }
     for (const [section, key] of [...entriesOf(toLayer(preset)), ...entriesOf(this.#given)]) {
       assertMeaning({ section, key });
-      checkSetting(this, section, key);
+      this.#check(this, section, key);
     }
+  }
+
+  #check(config: Config, section: string, key: string): void {
+    checkSetting(config, section, key, this.#hostChecks);
   }
 
   /** Has every change announced before anything of it happens; it is refused if that fails. */
@@ -114,7 +125,7 @@ export class SettingsStore implements ConfigStore {
       checkText(section, key, value);
       const name = ownName(section, key);
       assertMeaning({ section, key });
-      checkSetting(this.#with(name, value), name.section, name.key);
+      this.#check(this.#with(name, value), name.section, name.key);
       return this.#change(name, value, options);
     });
   }
@@ -124,7 +135,7 @@ export class SettingsStore implements ConfigStore {
       const name = ownName(section, key);
       const next = this.#afterDeletion(name, options);
       // A default must also fit the other settings.
-      if (next !== undefined) checkSetting(this.#with(name, next), name.section, name.key);
+      if (next !== undefined) this.#check(this.#with(name, next), name.section, name.key);
       return this.#change(name, undefined, options);
     });
   }
@@ -134,7 +145,7 @@ export class SettingsStore implements ConfigStore {
     if (value !== undefined) {
       checkText(section, key, value);
       assertMeaning({ section, key });
-      checkSetting(this.#with(name, value), name.section, name.key);
+      this.#check(this.#with(name, value), name.section, name.key);
     }
     return new Preview(this, name, value ?? this.#afterDeletion(name, options));
   }
@@ -175,7 +186,7 @@ export class SettingsStore implements ConfigStore {
     const all: Config = { get: (section, key) => valueIn(layers, section, key) };
     for (const [section, key] of entriesOf(kept)) {
       try {
-        checkSetting(all, section, key);
+        this.#check(all, section, key);
       } catch (error) {
         if (!(error instanceof DatabaseError) || onInvalid === undefined) throw error;
         onInvalid(error);

@@ -32,11 +32,6 @@ const GROUPS: readonly Group[] = [
     names: ['chttpd_auth_lockout/*'],
   },
   {
-    why: 'the roles of a token are those of the claim _couchdb.roles',
-    protects: true,
-    names: ['jwt_auth/roles_claim_name', 'jwt_auth/roles_claim_path'],
-  },
-  {
     why: 'it is not enforced',
     protects: true,
     names: [

@@ -113,7 +113,11 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     x_auth_username: { value: 'X-Auth-Svc-UserName', check: checks.headerName },
   },
   svc_httpd_oauth: { use_users_db: flag('false') },
-  jwt_auth: { required_claims: { value: 'exp', check: checks.claims } },
+  jwt_auth: {
+    required_claims: { value: 'exp', check: checks.claims },
+    roles_claim_name: {},
+    roles_claim_path: { check: checks.path },
+  },
   cors: {
     origins: { check: checks.sharing },
     credentials: { value: 'false', check: checks.sharing },
@@ -178,6 +182,7 @@ const FREE_SECTIONS: readonly (readonly [sections: RegExp, check?: Check])[] = [
   [/^vhosts$/, checks.virtualHost],
   [/^database_owners$/, checks.databaseOwner],
   [/^jwt_keys$/, checks.tokenKey],
+  [/^jwt_issuers$/, checks.ofServers],
   [/^oauth_(?:consumer_secrets|token_secrets|token_users)$/],
   // For apps' own use; nothing here reads it.
   [/^app(?::.+)?$/],
@@ -224,7 +229,11 @@ export function isKnown(section: string, key: string): boolean {
   return knownSetting(section, key) !== undefined;
 }
 
+/** Checks of the host, by section, for settings that other hosts refuse. */
+export type HostChecks = Readonly<Record<string, Check>>;
+
 /** Fails with `bad_request` if the setting has an invalid value. */
-export function checkSetting(config: Config, section: string, key: string): void {
-  knownSetting(section, key)?.check?.(config, section, key);
+export function checkSetting(config: Config, section: string, key: string, hostChecks: HostChecks): void {
+  const check = hostChecks[section] ?? knownSetting(section, key)?.check;
+  check?.(config, section, key);
 }

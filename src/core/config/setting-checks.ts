@@ -168,6 +168,19 @@ export const tokenKey: Check = (config, section, key) => {
   }
 };
 
+export const path = text(
+  /^(?:(?:\\\.|[^.])+(?:\.(?=.)|$))*$/,
+  'names of claims with dots between them, such as realm_access.roles, and with \\. for a dot within a name',
+);
+
+/** For settings that only a server acts on: it has a check of its own. */
+export const ofServers: Check = (_config, section, key) => {
+  throw new DatabaseError(
+    'bad_request',
+    `Setting ${section}/${key} has no effect here: only a server on Node acts on it.`,
+  );
+};
+
 export const virtualHost: Check = (config, section, key) => {
   if (!key.startsWith('/') && (config.get(section, key) ?? '').startsWith('/')) return;
   const reason = `Setting ${section}/${key} is not a virtual host: its name must be a host, optionally with a port and a path, and its value the path that it stands for, such as /db.`;

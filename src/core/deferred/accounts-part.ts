@@ -22,7 +22,7 @@ import { getProtectedDocument } from '../../http/server/accounts/protected-docum
 import type { AccountOptions } from './contract.ts';
 
 export function createAccounts(options: AccountOptions): AccountsPart {
-  const { config, clock, random, log, databases, counters, accountsVersion, onSessionEnd } = options;
+  const { config, clock, random, log, databases, counters, accountsVersion, onSessionEnd, tokenIssuers } = options;
   const passwords = new Passwords(config, random);
   const accounts = new AccountStore(config, databases, accountsVersion);
   const admins = new AdminHashing(config, passwords, log);
@@ -49,7 +49,7 @@ export function createAccounts(options: AccountOptions): AccountsPart {
       endSession: (value) => cookies.end(value),
     },
     handlers: accountsHandlers,
-    authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth, failures }),
+    authenticator: new Authentication({ config, clock, accounts, logins, cookies, oauth, failures, tokenIssuers }),
     userWrites: new UserGuard(passwords, clock),
     shieldOf: (database, user) => {
       if (database === authenticationDatabase(config)) return userRestriction(user, publicFields(config));
@@ -59,6 +59,9 @@ export function createAccounts(options: AccountOptions): AccountsPart {
     challenge,
     getProtectedDocument,
     settled: () => admins.settled,
-    close: () => failures.close(),
+    close: () => {
+      tokenIssuers?.close();
+      failures.close();
+    },
   };
 }

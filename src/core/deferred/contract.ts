@@ -6,6 +6,7 @@
  * `http/routes.ts` for the requests that it handles.
  */
 
+import type { TokenIssuers } from '../../accounts/contract.ts';
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
 import type { CacheBudget } from '../../base/shared/cache-budget.ts';
 import type { Clock, RandomBytes } from '../../base/shared/clock.ts';
@@ -65,7 +66,13 @@ export interface PurgeCode {
   readonly plan: typeof planOf;
 }
 
-export interface AdministrationOptions {
+/** What those parts need that check tokens. */
+interface TokenOptions {
+  /** See `CoreOptions`. */
+  readonly tokenIssuers: TokenIssuers | undefined;
+}
+
+export interface AdministrationOptions extends TokenOptions {
   readonly clock: Clock;
   readonly config: Config;
   readonly random: RandomBytes;
@@ -76,7 +83,7 @@ export interface AdministrationOptions {
   readonly restart: (() => Promise<void>) | undefined;
 }
 
-export interface AccountOptions {
+export interface AccountOptions extends TokenOptions {
   readonly config: ConfigStore;
   readonly clock: Clock;
   readonly random: RandomBytes;

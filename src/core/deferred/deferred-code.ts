@@ -139,7 +139,7 @@ const createAdministrationPart: DeferredCode['administration'] = ({ clock, confi
     whyUnusable,
     knowsOthers: knowsOtherCredentials,
     whyNoAdmin: (next: ConfigStore, context: Parameters<typeof whyNoAdmin>[2], methods: readonly string[]) =>
-      whyNoAdmin(next, clock, context, methods),
+      whyNoAdmin(next, { clock, tokenIssuers: needs.tokenIssuers }, context, methods),
     logTail: needs.logTail,
     admitEntry: (address: string) => {
       const network = networkOf(address);

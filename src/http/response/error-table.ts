@@ -189,8 +189,8 @@ function errorAnswer(context: Context, failure: unknown): Answer {
   const errorCode = isDatabaseError(failure) ? failure.code : 'unknown_error';
   const answer: Answer = { ...jsonAnswer(context, status, JSON.stringify(shown)), errorCode };
   withHeader(answer, HELP_HEADER, helpFor(sectionOf(errorCode, shown.error)));
-  if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
   if (failure instanceof RetryLaterError) return withHeader(answer, 'retry-after', String(failure.retryAfterS));
+  if (errorCode === 'too_busy') return withHeader(answer, 'retry-after', RETRY_AFTER_S);
   if (failure instanceof RangeNotSatisfiable) return withHeader(answer, 'content-range', `bytes */${failure.length}`);
   return failure instanceof MethodNotAllowed ? withHeader(answer, 'allow', failure.allow) : answer;
 }

@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads';
 import { createGzip } from 'node:zlib';
 import { systemClock, systemRandom } from '../../base/shared/clock.ts';
 import { integerSetting, sandboxMemoryBytes } from '../../base/system/config.ts';
-import type { Config, Gzip, Log } from '../../base/system/contract.ts';
+import type { Config, ConfigStore, Gzip, Log } from '../../base/system/contract.ts';
 import { deferredAtHand } from '../../core/deferred/deferred-code.ts';
 import {
   createQuickJsSandbox,
@@ -18,13 +18,14 @@ import {
   type SandboxWorkers,
 } from '../../queries/sandbox/programs/quickjs-sandbox.ts';
 import { FairWork } from '../http/fair-work.ts';
+import { FetchedIssuers } from '../network/token-issuers.ts';
 import { BuiltPages } from './page-files.ts';
 
 /** Responses whose first chunk is being produced: each may have read a quarter of a megabyte of documents for it. */
 const MAX_BEGINNINGS = 64;
 
 /** The options of a core that depend on the platform, except its storage and its network. */
-export function createPlatform(config: Config, log: Log) {
+export function createPlatform(config: ConfigStore, log: Log) {
   const memoryBytes = sandboxMemoryBytes(config);
   const workers = createSandboxWorkers(config, log);
   return {
@@ -34,6 +35,7 @@ export function createPlatform(config: Config, log: Log) {
     engine: `node ${process.versions.v8}/${process.versions['icu'] ?? 'none'}`,
     md5: findMd5(),
     gzip,
+    tokenIssuers: new FetchedIssuers(config, log),
     pages: new BuiltPages(),
     beginnings: new FairWork(MAX_BEGINNINGS),
     deferred: deferredAtHand(createQuickJsSandbox({ loadWasm: readQuickJsWasm, workers, memoryBytes })),

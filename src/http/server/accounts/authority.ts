@@ -1,5 +1,5 @@
 /** Whether credentials would still be those of a server admin under other settings (docs/http/server.md#changes-that-lock-out). */
-import { ANONYMOUS, type AskingRequest, SERVER_ADMIN_ROLE } from '../../../accounts/contract.ts';
+import { ANONYMOUS, type AskingRequest, SERVER_ADMIN_ROLE, type TokenIssuers } from '../../../accounts/contract.ts';
 import { parseBasic } from '../../../accounts/schemes/basic.ts';
 import { parseBearer, recogniseToken } from '../../../accounts/schemes/bearer-token.ts';
 import { recogniseProxied } from '../../../accounts/schemes/proxy-headers.ts';
@@ -13,6 +13,12 @@ import type { Config, ConfigStore } from '../../../base/system/contract.ts';
 import { type Context, contextUnder } from '../../request/context.ts';
 import { askingRequest } from '../../response/asking-request.ts';
 
+/** What tokens are checked with, beside the settings. */
+interface TokenCheck {
+  readonly clock: Clock;
+  readonly tokenIssuers: TokenIssuers | undefined;
+}
+
 /** A handler's verdict on a request; undefined if the next handler is asked. */
 type Found = { readonly whyNot: string | undefined } | undefined;
 
@@ -22,7 +28,7 @@ type Found = { readonly whyNot: string | undefined } | undefined;
  */
 export function whyNoAdmin(
   config: ConfigStore,
-  clock: Clock,
+  tokens: TokenCheck,
   context: Context,
   methods: readonly string[],
 ): MaybePromise<string | undefined> {
@@ -34,7 +40,7 @@ export function whyNoAdmin(
   };
   const find = (handler: string): MaybePromise<Found> => {
     if (handler === 'proxy') return whenReady(recogniseProxied(config, asking), (user) => judge(handler, user));
-    if (handler === 'jwt') return whenReady(tokenUser(config, clock, asking), (user) => judge(handler, user));
+    if (handler === 'jwt') return whenReady(tokenUser(config, tokens, asking), (user) => judge(handler, user));
     if (methods.includes(handler)) return { whyNot: undefined };
     if (methods.every(takesPasswords) || isAskedBefore(context, handler)) return undefined;
     return hasCredentials(handler, asking) ? { whyNot: takenOver(handler) } : undefined;
@@ -58,10 +64,14 @@ function ask(
 }
 
 /** Returns the anonymous user if the token would be refused. */
-function tokenUser(config: Config, clock: Clock, asking: AskingRequest): MaybePromise<RequestUser | undefined> {
+function tokenUser(
+  config: ConfigStore,
+  { clock, tokenIssuers }: TokenCheck,
+  asking: AskingRequest,
+): MaybePromise<RequestUser | undefined> {
   const token = parseBearer(asking.header('authorization'));
   if (token === undefined) return undefined;
-  return recogniseToken(config, clock, token).then(
+  return recogniseToken(config, clock, token, tokenIssuers).then(
     ({ user }) => user,
     () => ANONYMOUS,
   );
@@ -92,7 +102,7 @@ function hasCredentials(handler: string, asking: AskingRequest): boolean {
 /** Whether credentials other than names and passwords would let someone in: keys of tokens, or proxies. */
 export function knowsOtherCredentials(config: Config & { section(name: string): object }): boolean {
   const handlers = handlerNames(config);
-  const hasKeys = Object.keys(config.section('jwt_keys')).length > 0;
+  const hasKeys = ['jwt_keys', 'jwt_issuers'].some((name) => Object.keys(config.section(name)).length > 0);
   const hasProxies = (config.get('httpd', 'trusted_proxies') ?? '') !== '';
   const hasSecret = (config.get('svc_httpd_auth', 'secret') ?? '') !== '';
   return (handlers.includes('jwt') && hasKeys) || (handlers.includes('proxy') && (hasProxies || hasSecret));

@@ -12,7 +12,7 @@ import type { AdministrationService } from './administration-service.ts';
 
 const ADMINS = 'admins';
 /** Sections, and settings of other sections, that determine who has access. */
-const SECTIONS = /^(?:admins|svc_httpd_auth|svc_httpd_oauth|oauth_\w+|jwt_auth|jwt_keys|vhosts)$/;
+const SECTIONS = /^(?:admins|svc_httpd_auth|svc_httpd_oauth|oauth_\w+|jwt_auth|jwt_keys|jwt_issuers|vhosts)$/;
 const HTTPD = /^(?:authentication_handlers|trusted_proxies|x_forwarded_\w+|vhost_global_handlers|max_connections)$/;
 /** With fewer, other and faster clients could use all connections: the setting could not be changed back. */
 const MIN_CONNECTIONS = 16;

@@ -142,6 +142,30 @@ export default suite('accounts_jwt', [
   ),
 
   test(
+    'the roles are in the claim that the settings name: a path, or else a name',
+    async (given) => {
+      const t = await withKeys(given);
+      const claims = { realm: { 'a.b': ['deep'], roles: 'text' }, 'realm.roles': ['flat'], '_couchdb.roles': ['own'] };
+      const headers = await signed({ alg: 'HS256' }, { sub: 'ana', ...claims });
+      const rolesWith = async (key: string, json: string) => {
+        const admin = basic('root', 'secret of root');
+        const answer = await t.request('PUT', `/_config/jwt_auth/${key}`, { headers: admin, json });
+        assert.equal(answer.status, 200, answer.text);
+        return at(await whoIs(t, headers), 'roles');
+      };
+      assert.deepEqual(await rolesWith('roles_claim_name', 'realm.roles'), ['flat']);
+      assert.deepEqual(await rolesWith('roles_claim_path', 'realm.a\\.b'), ['deep']);
+      for (const path of ['realm.roles', 'realm.roles.0', 'realm', 'nothing.here', 'constructor.name']) {
+        assert.deepEqual(await rolesWith('roles_claim_path', path), [], path);
+      }
+      assert.deepEqual(await rolesWith('roles_claim_path', 'realm\\.roles'), ['flat']);
+      assert.deepEqual(await rolesWith('roles_claim_path', ''), ['flat']);
+      assert.deepEqual(await rolesWith('roles_claim_name', ''), ['own']);
+    },
+    { needs },
+  ),
+
+  test(
     "a token is ignored if the JWT handler isn't configured",
     async (given) => {
       const t = await withAdmin(given, { jwt_keys: { 'hmac:_default': btoa(SECRET) } });
