@@ -6,7 +6,7 @@
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
  * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
- * browsers, in those. `npm run test:all` is this with `--all`: everything, in all three. `--chromium-features=NAMES` switches on features
+ * browsers, in those. `npm run test:all` is this with `--all`: everything, in all three, and the tests with packages of others (test/integrations). `--chromium-features=NAMES` switches on features
  * that Chromium does not have by default yet: `npm run test:sqlite` is this with its other storage backend. `--long` (`npm run test:long`) runs
  * kills and random choices for more rounds, and the whole HTTP conformance suite on every host and every way in a browser. Without it memory, LMDB, PostgreSQL
  * and one way in each browser run all of it, and the others the cases that depend on how requests and responses travel.
@@ -75,7 +75,12 @@ async function runAll(filters) {
   if (browsers !== undefined) return runInBrowsers(browsers, inBrowsers);
   const engines = all === undefined ? 'chromium' : 'chromium,firefox,webkit';
   if (filters.length === 0)
-    return [...(await runChecks()), ...(await runOutsideBrowsers()), ...(await runInBrowsers(engines))];
+    return [
+      ...(await runChecks()),
+      ...(await runOutsideBrowsers()),
+      ...(all === undefined ? [] : await runIntegrations()),
+      ...(await runInBrowsers(engines)),
+    ];
   return [
     ...(others.length > 0 ? await runTests('tests', others) : []),
     ...(inBrowsers.length > 0 ? await runInBrowsers(engines, inBrowsers) : []),
@@ -101,6 +106,18 @@ async function runOutsideBrowsers() {
   const together = ['--no-isolate', `--maxWorkers=${availableParallelism() + 1}`, ...excluded];
   const outcomes = [...(await runTests('tests', together)), ...(await runTests('tests', inOwnProcess))];
   return [outcomes.reduce(sumOf)];
+}
+
+/** The tests with packages of others, which are installed for them: with `--all` only. */
+async function runIntegrations() {
+  const folder = join(root, 'test', 'integrations');
+  try {
+    install(folder);
+  } catch (error) {
+    if (!(error instanceof PreparationError)) throw error;
+    return [{ ...unprepared, name: 'integrations', failures: [error.message] }];
+  }
+  return runTests('integrations', ['--config', 'test/integrations/vitest.config.ts']);
 }
 
 function runInBrowsers(engines, filters = []) {

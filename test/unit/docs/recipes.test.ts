@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { readInstructions } from '../../recipes/page-files.ts';
 import { linksOf, namesOfPages, readPage, repository } from './pages.ts';
 
-const recipes = namesOfPages('docs/recipes').map((path) => ({ path, name: basename(path, '.md') }));
+const pages = namesOfPages('docs/recipes').map((path) => ({ path, name: basename(path, '.md') }));
+/** What they say is done by a test of test/integrations. */
+const ofServers: readonly string[] = ['openid'];
+const recipes = pages.filter(({ name }) => !ofServers.includes(name));
 
 /** The tests that do what recipes say. */
 function readTests(): string {
@@ -56,6 +59,15 @@ test('there are recipes for common frameworks', () => {
     'vue',
   ]);
 });
+
+test.for(ofServers)(
+  'the recipe for a server %s is in the list of pages, and its configuration is what a test uses',
+  (name) => {
+    expect(linksOf(readPage('docs/README.md').text)).toContain(`recipes/${name}.md`);
+    const integration = readFileSync(join(repository, 'test/integrations', `${name}.test.ts`), 'utf8');
+    expect(integration).toContain(`docs/recipes/${name}.md`);
+  },
+);
 
 describe.each(recipes)('the recipe $path', ({ path, name }) => {
   const { commands, files } = readInstructions(path);
