@@ -89,10 +89,17 @@ export interface CoreOptions extends SharingOptions {
   readonly counters?: Counters | undefined;
   /** The issuers of tokens whose keys the host fetches. Without it only keys in the settings count. They are closed with the core. */
   readonly tokenIssuers?: TokenIssuers | undefined;
+  /** Begins work that the owner of the list of databases does beside requests, and returns what ends it: that is closed before the core. */
+  readonly background?: ((core: Pick<Core, 'registry' | 'handle' | 'config'>) => Background) | undefined;
   /** The host's own digest for revisions, if it has a faster one than WebAssembly. */
   readonly md5?: Md5 | undefined;
   /** The host's own compression, if it has one with levels (`attachments/compression_level`). */
   readonly gzip?: Gzip | undefined;
+}
+
+interface Background {
+  /** Called more than once. */
+  close(): Promise<void>;
 }
 
 /** Returns members of the response of `_up`. */
@@ -194,6 +201,7 @@ export async function createCore(options: CoreOptions): Promise<Core> {
   if (member?.follows !== undefined) return running;
   hashAdmins(parts, common);
   if (options.replicatesByDocuments !== false) replications.begin();
+  running.background = options.background?.(running);
   return running;
 }
 
@@ -222,6 +230,7 @@ class RunningCore implements Core {
   readonly replications: Replications;
   readonly #services: CoreServices;
   isClosing = false;
+  background: Background | undefined;
 
   constructor(services: CoreServices) {
     this.#services = services;
@@ -248,6 +257,7 @@ class RunningCore implements Core {
 
   beginShutdown(): void {
     this.isClosing = true;
+    void this.background?.close();
     void this.replications.close();
     this.#services.feeds.end();
   }
@@ -256,6 +266,7 @@ class RunningCore implements Core {
     const { replications, autoPurge, feeds, registry, parts, storage } = this.#services;
     const { code, queryServer, accounts, views } = parts;
     this.isClosing = true;
+    await this.background?.close();
     await replications.close();
     feeds.end();
     await autoPurge.close();

@@ -19,6 +19,9 @@ cors/headers | | now | | Headers that pages of other origins may send. Empty: th
 cors/max_age | 12345 | now | | Seconds for which browsers remember these permissions.
 cors/methods | | now | | Methods that pages of other origins may use. Empty: all.
 cors/origins | | now | | Origins whose pages may send requests, with commas between them, or * for all.
+couch_peruser/database_prefix | userdb- | now | | What the names of users' own databases begin with.
+couch_peruser/delete_dbs | false | now | true, false | Whether the database of a deleted user is deleted, too.
+couch_peruser/enable | false | now | true, false | Whether each user gets a database.
 csp/attachments_enable | true | now | true, false | Whether attachments are sent with a Content-Security-Policy.
 csp/attachments_header_value | sandbox | now | | That policy.
 csp/showlist_enable | true | now | true, false | Whether the output of shows, lists and updates is sent with a policy.

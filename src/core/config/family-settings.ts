@@ -53,8 +53,8 @@ const GROUPS: readonly Group[] = [
     names: ['svc/uuid', 'svc/users_db_suffix', 'svc/users_db_security_editable'],
   },
   {
-    why: 'the service creates no databases for single users',
-    names: ['couch_peruser/*'],
+    why: 'databases have no shards, and one server at a time creates those of users',
+    names: ['couch_peruser/q', 'couch_peruser/n', 'couch_peruser/cluster_*'],
   },
   {
     why: 'the service is always a single node',

@@ -132,6 +132,11 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
     showlist_enable: flag('true'),
     showlist_header_value: { value: 'sandbox', check: checks.headerValue },
   },
+  couch_peruser: {
+    enable: flag('false'),
+    delete_dbs: flag('false'),
+    database_prefix: { value: 'userdb-', check: checks.databasePrefix },
+  },
   utils: { read_only: flag('false') },
   attachments: {
     compression_level: count('8', 9, 0),

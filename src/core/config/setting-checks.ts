@@ -98,6 +98,11 @@ export const databaseName = text(
   '_users or the name of a database, which has lower-case letters, digits and _$()+-/ and begins with a letter',
 );
 
+export const databasePrefix = text(
+  /^[a-z][a-z\d_$()+/-]{0,99}$/,
+  'at most 100 lower-case letters, digits and _$()+-/, beginning with a letter',
+);
+
 /**
  * Refuses sharing with all origins with credentials: every page could act as the logged-in user. If the section of one host and the general one
  * would together permit that, nothing is shared.

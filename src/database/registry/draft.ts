@@ -17,9 +17,9 @@ export interface Draft {
   lease: Lease | undefined;
 }
 
-/** Whether anything was written, including writes that were accepted to be written later. */
+/** Whether anything was written, including writes that were accepted to be written later, and a security object. */
 export async function isWritten(database: Database): Promise<boolean> {
-  if (database.updateSeq > 0) return true;
+  if (database.updateSeq > 0 || database.security !== '{}') return true;
   await database.flush();
   const snapshot = database.snapshot();
   try {

@@ -17,6 +17,7 @@ import { PublishedTasks } from '../tracing/published-tasks.ts';
 import type { Home } from './home.ts';
 import type { MemberService } from './owned-service.ts';
 import { createPlatform } from './platform.ts';
+import { UserDatabases } from './user-databases.ts';
 
 interface CoresOptions {
   readonly home: Home;
@@ -100,6 +101,7 @@ export class Cores {
       replicatesByDocuments: options.replicatesByDocuments,
       restart,
       gateway: createGateway,
+      background: (served) => new UserDatabases(served, log),
     });
     this.#registry = core.registry;
     this.#ownsList = own.member?.follows === undefined;

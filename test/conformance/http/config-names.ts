@@ -92,7 +92,7 @@ export default suite('config_names', [
       ['couchdb/file_compression', 'its files have their own format'],
       ['svc/file_compression', 'its files have their own format'],
       ['chttpd/admin_only_all_dbs', 'set svc_httpd_auth/require_valid_user'],
-      ['couch_peruser/enable', 'the service creates no databases for single users'],
+      ['couch_peruser/q', 'databases have no shards'],
       ['smoosh.ratio_dbs/min_priority', 'compaction and caches need no settings'],
       ['httpd_global_handlers/_x', 'the service starts no other programs'],
     ] as const;

@@ -1,0 +1,222 @@
+/**
+ * Gives each user a database (docs/http/accounts.md#a-database-per-user): follows the changes of the users' database, creates the database of each new
+ * user, and takes it away from a deleted one. Of several servers with the same databases only the one that owns their list does this.
+ */
+import { SERVER_ADMIN_ROLE, USER_PREFIX } from '../../accounts/contract.ts';
+import { authenticationDatabase } from '../../accounts/settings.ts';
+import { isDatabaseError, messageOf } from '../../base/errors/database-error.ts';
+import { startBackgroundTimer } from '../../base/shared/clock.ts';
+import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
+import { TimeSlice } from '../../base/shared/turn.ts';
+import type { Log } from '../../base/system/contract.ts';
+import type { Core } from '../../core/core.ts';
+import type { Database } from '../../database/store/contract.ts';
+import { databaseOfUser, NEW_SECURITY, withoutUser, withUser } from './user-security.ts';
+
+const SECTION = 'couch_peruser';
+/** The name under which the list of databases keeps how far the users were read. */
+const NOTE = 'couch_peruser';
+/** Users that are handled before that is kept. */
+const BATCH = 100;
+/** Wait after a failure that may pass. */
+const AGAIN_MS = 5_000;
+
+const ADMIN = { name: null, roles: [SERVER_ADMIN_ROLE] };
+
+/** How far the users were read. */
+interface Progress {
+  /** Of the users' database. */
+  readonly uuid: string;
+  /** Of the names of databases. Another one means other databases. */
+  readonly prefix: string;
+  readonly since: number;
+  /** Where the reading began: deletions before it took place when users had no databases of this server's, and are left alone. */
+  readonly from: number;
+}
+
+interface UserChange {
+  readonly seq: number;
+  readonly id: string;
+  readonly deleted: boolean;
+}
+
+export type ServedCore = Pick<Core, 'registry' | 'handle' | 'config'>;
+
+export class UserDatabases {
+  readonly #core: ServedCore;
+  readonly #log: Log;
+  #isDue = false;
+  #isClosed = false;
+  #following: Promise<void> | undefined;
+  #stopTimer: (() => void) | undefined;
+  #watched: { readonly name: string; readonly end: (() => void) | undefined } | undefined;
+  readonly #stops: readonly (() => void)[];
+
+  /** Begins at once, if the settings want it; otherwise as soon as they do. */
+  constructor(core: ServedCore, log: Log) {
+    this.#core = core;
+    this.#log = log;
+    this.#stops = [
+      core.config.onChange(({ section, key }) => {
+        if (section === SECTION || key === 'authentication_db') this.#follow();
+      }),
+      core.registry.onEvent(({ name, type }) => {
+        if (type !== 'deleted' && name === authenticationDatabase(core.config)) this.#follow();
+      }),
+    ];
+    this.#follow();
+  }
+
+  /** Begins nothing more. Resolves when what is under way has ended; what remains is done after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopTimer?.();
+    this.#watched?.end?.();
+    for (const stop of this.#stops) stop();
+    await this.#following;
+  }
+
+  get #isOn(): boolean {
+    return !this.#isClosed && this.#core.config.get(SECTION, 'enable') === 'true';
+  }
+
+  #follow(): void {
+    this.#watch();
+    if (!this.#isOn) return;
+    this.#isDue = true;
+    this.#stopTimer?.();
+    this.#following ??= this.#run().finally(() => {
+      this.#following = undefined;
+    });
+  }
+
+  /** Has changes noticed even if another server owns the users' database. */
+  #watch(): void {
+    const { registry, config } = this.#core;
+    const name = this.#isOn ? authenticationDatabase(config) : '';
+    if (this.#watched?.name === name) return;
+    this.#watched?.end?.();
+    this.#watched = { name, end: name === '' ? undefined : registry.watch?.(name) };
+  }
+
+  /** Never fails. */
+  async #run(): Promise<void> {
+    while (this.#isDue && this.#isOn) {
+      this.#isDue = false;
+      try {
+        await this.#readAll();
+      } catch (failure) {
+        if (this.#isClosed || isDatabaseError(failure, 'shutting_down')) return;
+        this.#log.error(
+          `The databases of users could not be made; next attempt in ${AGAIN_MS / 1000} seconds.`,
+          failure,
+        );
+        this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.#follow());
+      }
+    }
+  }
+
+  async #readAll(): Promise<void> {
+    const { registry, config } = this.#core;
+    const users = authenticationDatabase(config);
+    await registry.refresh?.();
+    const timeSlice = new TimeSlice();
+    while (this.#isOn && registry.has(users)) {
+      const { changes, progress, next } = await registry.use(users, (database) => this.#nextChanges(database));
+      for (const change of changes) {
+        if (!this.#isOn) return;
+        await this.#apply(change, progress);
+        if (timeSlice.isDue) await timeSlice.rest();
+      }
+      if (next !== undefined) await registry.keepNote(NOTE, JSON.stringify(next));
+      if (changes.length < BATCH) return;
+    }
+  }
+
+  /** Returns the next changes, and the progress when they are made. */
+  async #nextChanges(database: Database) {
+    const progress = this.#progressIn(database);
+    const snapshot = database.snapshot();
+    const changes: UserChange[] = [];
+    try {
+      for await (const rows of snapshot.changes({ since: progress.since })) {
+        for (const { seq, id, deleted } of rows) changes.push({ seq, id, deleted });
+        if (changes.length >= BATCH) break;
+      }
+    } finally {
+      snapshot.release();
+    }
+    const some = changes.slice(0, BATCH);
+    const last = some.at(-1);
+    return { changes: some, progress, next: last === undefined ? undefined : { ...progress, since: last.seq } };
+  }
+
+  #progressIn({ uuid, updateSeq }: Database): Progress {
+    const { registry, config } = this.#core;
+    const prefix = config.get(SECTION, 'database_prefix') ?? '';
+    const note = registry.notes.get(NOTE);
+    const kept = note === undefined ? undefined : (JSON.parse(note) as Progress);
+    const isSame = kept !== undefined && kept.uuid === uuid && kept.prefix === prefix && kept.since <= updateSeq;
+    return isSame ? kept : { uuid, prefix, since: 0, from: updateSeq };
+  }
+
+  /** Fails if it should be tried again. */
+  async #apply({ seq, id, deleted }: UserChange, { prefix, from }: Progress): Promise<void> {
+    if (!id.startsWith(USER_PREFIX) || (deleted && seq <= from)) return;
+    const user = id.slice(USER_PREFIX.length);
+    const name = databaseOfUser(prefix, user);
+    try {
+      if (!deleted) await this.#give(name, user);
+      else if (this.#core.config.get(SECTION, 'delete_dbs') === 'true') await this.#remove(name);
+      else if (this.#core.registry.has(name)) await this.#changeSecurity(name, (text) => withoutUser(text, user));
+    } catch (failure) {
+      if (!(failure instanceof RefusedError) && !isDatabaseError(failure, 'illegal_database_name')) throw failure;
+      // Others should not wait for it.
+      this.#log.error(
+        `The database ${name.slice(0, 300)} of a user can't be ${deleted ? 'taken away' : 'given'}: ${messageOf(failure)}`,
+      );
+    }
+  }
+
+  async #give(name: string, user: string): Promise<void> {
+    const { registry } = this.#core;
+    if (registry.has(name)) return this.#changeSecurity(name, (text) => withUser(text, user));
+    // No one can use it before it is secured.
+    await registry.createByWriting(name, (own) =>
+      own.use(name, (database) => database.setSecurity(withUser(NEW_SECURITY, user) ?? NEW_SECURITY)),
+    );
+  }
+
+  async #remove(name: string): Promise<void> {
+    await this.#ask('DELETE', `/${encodeURIComponent(name)}`, undefined, 404);
+  }
+
+  /** Stores what `change` returns, unless that is undefined. Its owner does it, which may be another server. */
+  async #changeSecurity(name: string, change: (text: string) => string | undefined): Promise<void> {
+    const url = `/${encodeURIComponent(name)}/_security`;
+    const next = change(await this.#ask('GET', url));
+    if (next !== undefined) await this.#ask('PUT', url, next);
+  }
+
+  /** Returns the text of the response. Fails with `RefusedError`, and with other errors if the request should be sent again. */
+  async #ask(method: string, url: string, body?: string, alsoTaken?: number): Promise<string> {
+    const headers = { 'content-type': 'application/json' };
+    const request: PlainRequest = { method, url, headers, body: body ?? null, user: ADMIN };
+    const response = await this.#core.handle(request);
+    const text = await textOf(response);
+    if (response.status < 300 || response.status === alsoTaken) return text;
+    const message = `${method} was answered with ${response.status}: ${text.trim().slice(0, 500)}`;
+    throw response.status === 503 || response.status === 404 ? new Error(message) : new RefusedError(message);
+  }
+}
+
+/** It would be refused again. */
+class RefusedError extends Error {}
+
+async function textOf({ body }: PlainResponse): Promise<string> {
+  if (body === null || typeof body === 'string') return body ?? '';
+  if (body instanceof Uint8Array) return Buffer.from(body).toString();
+  const chunks: Uint8Array[] = [];
+  for (let chunk = await body.pull(); chunk !== undefined; chunk = await body.pull()) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
