@@ -1,0 +1,1 @@
+export function frontPage() { return { name: 'front-page' }; }
