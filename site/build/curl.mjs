@@ -4,6 +4,24 @@ const ORIGIN = 'http://127.0.0.1:5984/';
 /** Options without effect on the request, or on what the page shows of the response beyond its body. */
 const SILENT = /^-(s|si|i|g|sS)$/;
 
+/**
+ * The code for the commands of a block; undefined if none can be run in a page. What can't is named in a comment. `missing` gathers the
+ * databases that therefore don't exist, for the blocks that follow.
+ */
+export function toCode(block, base, missing) {
+  const parts = readSteps(block).map(({ command }) => {
+    const code = namesOf(command).some((name) => missing.has(name)) ? undefined : toFetch(command, base);
+    if (code === undefined && /^npx settee (import|replicate) /.test(command)) missing.add(namesOf(command).at(-1));
+    return code ?? `// Not in a page: ${command.length > 90 ? `${command.slice(0, 90)} …` : command}`;
+  });
+  return parts.every((part) => part.startsWith('//')) ? undefined : parts.join('\n\n');
+}
+
+/** The databases in the addresses of a command. */
+function namesOf(command) {
+  return [...command.matchAll(/http:\/\/127\.0\.0\.1:5984\/([a-z][\w%-]*)/g)].map(([, name]) => name);
+}
+
 /** The commands of a block, each with the lines of its answer. */
 export function readSteps(block) {
   return block
@@ -112,11 +130,11 @@ function fromImport([address, file, ...options], base) {
   const path = quote(base + address.slice(ORIGIN.length));
   return [
     `await fetch(${path}, { method: 'PUT' });`,
-    "const countries = await (await fetch('data/countries.json')).json();",
+    "const countries = await fetch('data/countries.json');",
     `await fetch(${path.slice(0, -1)}/_bulk_docs', {`,
     "  method: 'POST',",
     "  headers: { 'Content-Type': 'application/json' },",
-    '  body: JSON.stringify({ docs: countries.map((country) => ({ _id: country.cca3, ...country })) }),',
+    '  body: await countries.text(),',
     '});',
   ].join('\n');
 }

@@ -1,1 +1,86 @@
-export function runnable() {}
+/** Blocks of code that the reader runs in the page: which they are, and how they stand in it. */
+import { transformSync } from 'esbuild';
+import { toCode } from './curl.mjs';
+import { interfacePages, readPage } from './pages.mjs';
+import { importsOf, toRunnable } from './script.mjs';
+
+/** Where the database of a page answers, as far as its code knows. */
+const BASE = '/db/';
+/** What a page can import without being built. */
+const MODULES = ['settee', 'settee/database', 'settee/transfer'];
+/** What a block can't do in a page of this site: change it, wait for ever, ask servers, register a service worker. */
+const ELSEWHERE = /\b(document|window|self|addEventListener|serviceWorker)\b|live: true|https?:/;
+
+/**
+ * The blocks of a page, with the code that runs; `run` is undefined for a block that only stands there. The commands of the tutorial and of
+ * the interface are run as `fetch`, JavaScript and TypeScript wherever they need nothing but Settee.
+ */
+export function blocksOf(path, markdown = readPage(path)) {
+  const missing = new Set();
+  return [...markdown.matchAll(/^```(console|js|ts)\n(.*?)^```$/gms)].map(([, language, source]) => {
+    const code = codeOf(path, language, source, missing);
+    return { source, language, code, run: code === undefined ? undefined : toRunnable(withoutTypes(code, language)) };
+  });
+}
+
+function codeOf(path, language, source, missing) {
+  if (language === 'console') {
+    return path === 'docs/tutorial.md' || path.startsWith('docs/http/') ? toCode(source, BASE, missing) : undefined;
+  }
+  const isAlone = importsOf(source).every((name) => MODULES.includes(name));
+  return isAlone && /\bawait\b/.test(source) && !ELSEWHERE.test(source) ? source : undefined;
+}
+
+function withoutTypes(code, language) {
+  if (language !== 'ts') return code;
+  const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } };
+  return transformSync(code, { loader: 'ts', target: 'esnext', tsconfigRaw }).code;
+}
+
+/** The pages of the interface are gone through on one server, one after the other: what each needs is done by those before it. */
+export function interfaceBlocks() {
+  return interfacePages().map((path) => ({
+    path,
+    blocks: blocksOf(path).flatMap(({ run }) => (run === undefined ? [] : [run])),
+  }));
+}
+
+/** A plugin of markdown-it: adds what runs a block below it, and for commands the same in `fetch`. */
+export function runnable(markdown, { sourceOf }) {
+  const renderFence = markdown.renderer.rules.fence;
+  markdown.renderer.rules.fence = (tokens, index, options, env, self) => {
+    const token = tokens[index];
+    const render = (one) => renderFence([one], 0, options, env, self);
+    // Not in the index for the search.
+    if (env.realPath === undefined || !/^(console|js|ts)$/.test(token.info)) return render(token);
+    const path = sourceOf(env);
+    env.runnable ??= blocksOf(path, env.content ?? readPage(path)).filter(({ run }) => run !== undefined);
+    const number = env.runnable.findIndex(({ source, isShown }) => source === token.content && !isShown);
+    if (number < 0) return render(token);
+    const block = env.runnable[number];
+    block.isShown = true;
+    const shown = render(token);
+    if (token.info !== 'console') return wrap(block, [shown]);
+    const inFetch = Object.assign(Object.create(Object.getPrototypeOf(token)), token, { info: 'js', content: `${block.code}\n` });
+    return wrap(block, [shown, render(inFetch)]);
+  };
+}
+
+function wrap({ run }, panels) {
+  const tabs = ['curl', 'fetch'].map(
+    (name, index) => `<button type="button" class="runnable-tab" data-tab="${index}" aria-pressed="${index === 0}">${name}</button>`,
+  );
+  const panel = (html, index) => `<div class="runnable-panel"${index === 0 ? '' : ' hidden'}>${html}</div>`;
+  return [
+    `<div class="runnable" v-pre data-code="${escape(JSON.stringify(run))}">`,
+    panels.length > 1 ? `<div class="runnable-tabs" role="group" aria-label="The same request by">${tabs.join('')}</div>` : '',
+    ...panels.map(panel),
+    '<div class="runnable-bar"><button type="button" class="runnable-run">Run</button>',
+    '<button type="button" class="runnable-empty" hidden>Empty</button><span class="runnable-state" role="status"></span></div>',
+    '<div class="runnable-answer" role="region" aria-label="Answer" tabindex="0" hidden></div></div>\n',
+  ].join('');
+}
+
+function escape(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('\n', '&#10;');
+}

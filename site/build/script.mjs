@@ -1,23 +1,17 @@
 /** What a block of code becomes so that a page can run it: the body of an asynchronous function, whose variables the next block sees. */
-import { parseAst, transformWithEsbuild } from 'vite';
+import { parseAst } from 'vite';
 
 /**
- * Variables of the block become properties of `scope`, modules come from `scope.import`, and the function returns the value of the last
- * statement. Undefined if the code can't be parsed. `names` are the variables that the block declares.
+ * Its variables are set without being declared: the page declares them, as `names`. Modules come from `setteeImport`, and the function
+ * returns the value of the last statement, or the variables that it declares. Throws if it can't be parsed.
  */
-export async function toRunnable(code, language) {
-  const { code: plain } = language === 'ts' ? await withoutTypes(code) : { code };
-  const { body } = parseAst(plain);
+export function toRunnable(code) {
+  const { body } = parseAst(code);
   const names = body.flatMap(namesOf);
-  const edits = body.flatMap((statement, index) => editsOf(statement, plain, index === body.length - 1));
-  let text = plain;
+  const edits = body.flatMap((statement, index) => editsOf(statement, code, index === body.length - 1));
+  let text = code;
   for (const { start, end, to } of edits.sort((one, other) => other.start - one.start)) text = text.slice(0, start) + to + text.slice(end);
   return { text: text.trim(), names };
-}
-
-function withoutTypes(code) {
-  const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true, target: 'esnext' } };
-  return transformWithEsbuild(code, 'block.ts', { sourcemap: false, target: 'esnext', tsconfigRaw });
 }
 
 /** The modules that a block imports. */

@@ -1,0 +1,38 @@
+/** Runs the code of blocks so that each goes on where the one before it stopped. */
+import type { PageDatabase } from './page-database.ts';
+
+/** A block as the build made it: see `build/script.mjs`. */
+export interface Code {
+  readonly text: string;
+  /** Variables that it declares. */
+  readonly names: readonly string[];
+}
+
+/** The variables of all blocks of a page. */
+export type Scope = Record<string, unknown>;
+
+export interface Output {
+  log(...values: readonly unknown[]): void;
+}
+
+type Run = (scope: Scope) => Promise<unknown>;
+
+/** An asynchronous function of which only the text is known. It is not strict: it needs `with`. */
+const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as new (...source: string[]) => Run;
+
+export function createScope(database: PageDatabase): Scope {
+  return { fetch: database.fetch, setteeImport: (name: string) => database.import(name) };
+}
+
+/** Resolves to the value of the last statement; rejects with what the block throws. */
+export async function execute(code: Code, scope: Scope, output: Output): Promise<unknown> {
+  for (const name of code.names) scope[name] ??= undefined;
+  scope['console'] = consoleFor(output);
+  const run = new AsyncFunction('scope', `with (scope) {\n${code.text}\n}`);
+  return run(scope);
+}
+
+function consoleFor(output: Output): object {
+  const write = (...values: unknown[]) => output.log(...values);
+  return { log: write, info: write, warn: write, error: write, debug: write, table: write };
+}

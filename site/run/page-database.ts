@@ -1,0 +1,95 @@
+/** The database of one page of the site, in the reader's browser: examples below `/db/` reach it, and nothing else does. */
+
+/** What examples use of `settee`. */
+interface Settee {
+  readonly fetch: typeof fetch;
+  close(): void;
+}
+
+interface SetteeModule {
+  start(options: object): Promise<Settee>;
+}
+
+/** What a request was, and what came back. The body has not been read. */
+export interface Exchange {
+  readonly method: string;
+  /** As the example writes it, without the base. */
+  readonly path: string;
+  readonly response: Response;
+}
+
+const BASE = '/db/';
+
+export class PageDatabase {
+  readonly #site: string;
+  /** Where the database answers, a path. */
+  readonly #base: string;
+  #settee: Promise<Settee> | undefined;
+  /** Told of each request to the database. */
+  onExchange: (exchange: Exchange) => void = () => undefined;
+
+  /** `site` is the path of the site, with a slash at its end; pages with the same name share a database. */
+  constructor(site: string, name: string) {
+    this.#site = site;
+    this.#base = `${site}db/${name}/`;
+  }
+
+  /** Like `fetch`: below `/db/` the database answers, other relative addresses are files of the site. */
+  readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const address = typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
+    const { origin, pathname, search } = new URL(address, new URL(this.#site, location.href));
+    if (origin !== location.origin || !pathname.startsWith(BASE)) return fetch(new URL(address, new URL(this.#site, location.href)), init);
+    const path = pathname.slice(BASE.length) + search;
+    const { fetch: ask } = await this.#open();
+    const response = await ask(this.#base + path, init);
+    const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
+    this.onExchange({ method, path: `/${path}`, response: response.clone() });
+    return response;
+  };
+
+  /** What an example imports. `start` gives the database of the page, whatever its options are. */
+  async import(name: string): Promise<unknown> {
+    if (name === 'settee') return { start: () => Promise.resolve(this.#asSettee) };
+    return import(/* @vite-ignore */ `${this.#site}settee/${name.replace('/', '-')}.js`);
+  }
+
+  get #asSettee(): object {
+    const { origin } = location;
+    return { base: origin + BASE, fetch: this.fetch, controlled: Promise.resolve(false), close: () => undefined };
+  }
+
+  /** Deletes all that is stored, also settings and accounts. */
+  async empty(): Promise<void> {
+    const settee = await this.#open();
+    const names: string[] = await (await settee.fetch(`${this.#base}_all_dbs`)).json();
+    for (const name of names) await settee.fetch(`${this.#base}${encodeURIComponent(name)}`, { method: 'DELETE' });
+    settee.close();
+    this.#settee = undefined;
+    const prefix = `settee:${location.origin}${this.#base}`;
+    const all = await indexedDB.databases();
+    const ours = all.map(({ name = '' }) => name).filter((name) => name.startsWith(prefix));
+    await Promise.all(ours.map(deleteDatabase));
+  }
+
+  #open(): Promise<Settee> {
+    this.#settee ??= this.#start().catch((error: unknown) => {
+      this.#settee = undefined;
+      throw error;
+    });
+    return this.#settee;
+  }
+
+  async #start(): Promise<Settee> {
+    const module: SetteeModule = await import(/* @vite-ignore */ `${this.#site}settee/settee.js`);
+    const worker = `${this.#site}settee/settee-worker.js`;
+    return module.start({ base: this.#base, worker, serviceWorker: false, waitFor: 'database' });
+  }
+}
+
+function deleteDatabase(name: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = indexedDB.deleteDatabase(name);
+    request.onsuccess = () => resolve();
+    request.onerror = () => reject(request.error);
+  });
+}
