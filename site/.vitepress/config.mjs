@@ -33,7 +33,6 @@ export default defineConfig({
   markdown: {
     anchor: { slugify: slugOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
-    languageAlias: { console: 'sh' },
     config(markdown) {
       links(markdown, { base, sourceOf, onFile: (address) => linkedFiles.add(address) });
       codeIsNoTemplate(markdown);

@@ -27,6 +27,8 @@ function codeOf(path, language, source, missing) {
   if (language === 'console') {
     return path === 'docs/tutorial.md' || path.startsWith('docs/http/') ? toCode(source, BASE, missing) : undefined;
   }
+  // Recipes show files of apps.
+  if (path.startsWith('docs/recipes/')) return undefined;
   const isAlone = importsOf(source).every((name) => MODULES.includes(name));
   return isAlone && /\bawait\b/.test(source) && !ELSEWHERE.test(source) ? source : undefined;
 }

@@ -1,10 +1,16 @@
 import DefaultTheme from 'vitepress/theme-without-fonts';
-import { listen } from '../../run/index.ts';
+import { nextTick, onMounted, watch } from 'vue';
+import { useRoute } from 'vitepress';
+import { listen, runFrontPage } from '../../run/index.ts';
 import './style.css';
 import './runnable.css';
 
 export default {
   extends: DefaultTheme,
+  setup() {
+    const route = useRoute();
+    onMounted(() => watch(() => route.path, () => nextTick(runFrontPage), { immediate: true }));
+  },
   enhanceApp({ app, router }) {
     // A page that can't be rendered fails the build.
     app.config.throwUnhandledErrorInProduction = true;

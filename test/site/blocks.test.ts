@@ -1,0 +1,130 @@
+/** Every block of code with a button *Run* does in the reader's browser what the page says that it does on a server. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { useBrowserSession } from '../browser/browser-session.ts';
+import { chosenEngines } from '../browser/drivers/start.ts';
+import { matchesAnswer, readSteps } from '../unit/docs/console-blocks.ts';
+import { readInterface, readPage } from '../unit/docs/pages.ts';
+import { builtPages, readBuilt } from './site-server.ts';
+import { SiteTab } from './site-tab.ts';
+
+const countOf = (page: string) => [...readBuilt(page).matchAll(/<div class="runnable"/g)].length;
+const counts = new Map(builtPages().map((page) => [page, countOf(page)]));
+const pages = [...counts].filter(([, count]) => count > 0).map(([page]) => page);
+
+/** Of pages whose commands are run as `fetch`. */
+const sources: Readonly<Record<string, string>> = {
+  'tutorial.html': 'docs/tutorial.md',
+  ...Object.fromEntries(
+    readInterface().map(({ path }) => [path.replace('docs/', '').replace(/(README)?\.md$/, (_, index) => `${index ? 'index' : ''}.html`), path]),
+  ),
+};
+
+/** The answers that a page shows in full: a pipe shows a part, other options the headers, and what the command line prints is its own. */
+function answersOf(page: string): string[] {
+  const source = sources[page];
+  if (source === undefined) return [];
+  return readSteps(readPage(source).text)
+    .filter(({ command }) => /^curl (?!.*(\| | -H '(Origin|X-HTTP-Method-Override)|\/cities\b|\/_all_dbs$))(?!-(I|si|i) )/.test(command))
+    .map(({ answer }) => answer);
+}
+
+test('the pages for those who begin, and those of the interface, have blocks that can be run', () => {
+  expect(Object.fromEntries([...counts].filter(([, count]) => count > 0))).toEqual({
+    'browser.html': 1,
+    'index.html': 1,
+    'tutorial.html': 22,
+    'types.html': 4,
+    'http/accounts.html': 1,
+    'http/answers.html': 2,
+    'http/attachments.html': 5,
+    'http/bulk.html': 9,
+    'http/changes.html': 4,
+    'http/databases.html': 10,
+    'http/differences.html': 2,
+    'http/documents.html': 14,
+    'http/find.html': 6,
+    'http/functions.html': 6,
+    'http/index.html': 1,
+    'http/replication.html': 3,
+    'http/requests.html': 3,
+    'http/server.html': 13,
+    'http/views.html': 10,
+  });
+});
+
+describe.each(chosenEngines())('in %s', (engine) => {
+  const session = useBrowserSession(engine);
+
+  async function open(page: string): Promise<SiteTab> {
+    const site = await SiteTab.open(session.browser, '/below/here/', page);
+    onTestFinished(() => site.close());
+    return site;
+  }
+
+  test.each(pages)('the blocks of %s succeed, with the answers that the page shows', async (page) => {
+    const site = await open(page);
+    const blocks = await site.runAll();
+    expect(blocks.filter(({ outcome }) => outcome !== 'succeeded')).toEqual([]);
+    const bodies = blocks.flatMap((block) => block.bodies);
+    const missing = answersOf(page).filter((answer) => !bodies.some((body) => matchesAnswer(body, answer)));
+    expect({ missing, bodies: missing.length > 0 ? bodies : [] }).toEqual({ missing: [], bodies: [] });
+    expect(await site.origins()).toEqual([new URL(site.server.url).origin]);
+    expect(site.server.seen.filter((path) => path.includes('/db/'))).toEqual([]);
+  });
+
+  test('the first page has run its block by itself', async () => {
+    const site = await open('');
+    await site.until(`document.querySelector('.runnable')?.dataset.outcome === 'succeeded'`);
+    const answer = String(await site.tab.evaluate(`document.querySelector('.runnable-answer').innerText`));
+    expect(answer).toContain('PUT /notes/first 201');
+    expect(answer).toContain('{ "_id": "first", "_rev": "1-');
+    expect(answer).toContain('"text": "Hello" }');
+  });
+
+  test('a block runs those above it first, once, and the next goes on from there', async () => {
+    const site = await open('types.html');
+    const click = (index: number) => `document.querySelectorAll('.runnable-run')[${index}].click()`;
+    const outcome = (index: number) => `document.querySelectorAll('.runnable')[${index}].dataset.outcome`;
+    await site.tab.evaluate(click(1));
+    await site.until(`${outcome(1)} === 'succeeded'`);
+    expect(await site.tab.evaluate(`[${outcome(0)}, ${outcome(2)}]`)).toEqual(['succeeded', null]);
+    await site.tab.evaluate(click(3));
+    await site.until(`${outcome(3)} === 'succeeded'`);
+    // The document was deleted by the second block, which has run once.
+    const last = `document.querySelectorAll('.runnable-answer')[3].innerText`;
+    expect(String(await site.tab.evaluate(last)).split('\n').at(-1)).toBe('0');
+  });
+
+  test('Empty deletes what a page has stored, and its answers', async () => {
+    const site = await open('tutorial.html');
+    await site.runAll();
+    const stored = `indexedDB.databases().then((all) => all.some(({ name }) => name.includes('/db/docs-tutorial-md/')))`;
+    expect(await site.tab.evaluate(stored)).toBe(true);
+    await site.tab.evaluate(`document.querySelector('.runnable-empty').click()`);
+    await site.until(`document.querySelectorAll('.runnable[data-outcome]').length === 0`);
+    await site.until(`document.querySelector('.runnable-state').textContent === ''`);
+    expect(await site.tab.evaluate(stored)).toBe(false);
+    expect((await site.runAll()).filter((block) => block.outcome !== 'succeeded')).toEqual([]);
+  });
+
+  test('a block that fails says why, and the page goes on', async () => {
+    const site = await open('types.html');
+    const code = { text: "throw Object.assign(new Error('x'), { name: 'SetteeError', status: 409, error: 'conflict', reason: 'Old.' })", names: [] };
+    const set = `document.querySelector('.runnable').dataset.code = ${JSON.stringify(JSON.stringify(code))}`;
+    await site.tab.evaluate(`{ ${set}; document.querySelector('.runnable-run').click(); }`);
+    await site.until(`document.querySelector('.runnable').dataset.outcome === 'failed'`);
+    const shown = `document.querySelector('.runnable-error').textContent`;
+    expect(await site.tab.evaluate(shown)).toBe('SetteeError: 409 conflict: Old.');
+    await site.tab.evaluate(`document.querySelector('.VPNavBarMenuLink[href$="compare.html"]').click()`);
+    await site.until(`document.querySelector('h1').textContent.startsWith('When to take something else')`);
+  });
+
+  test('commands can be shown as fetch, in the whole page', async () => {
+    const site = await open('tutorial.html');
+    await site.tab.evaluate(`document.querySelector('[data-tab="1"]').click()`);
+    const texts = `[...document.querySelectorAll('.runnable-panel')].filter((one) => one.checkVisibility()).map((one) => one.innerText)`;
+    const shown = (await site.tab.evaluate(texts)) as string[];
+    expect(shown.join('\n')).toContain("await fetch('/db/atlas', { method: 'PUT' });");
+    expect(shown.join('\n')).not.toContain('$ curl');
+  });
+});
