@@ -28,9 +28,15 @@ function prepare() {
 }
 
 function run(name) {
-  const vitepress = [join(folder, 'node_modules/vitepress/bin/vitepress.js'), name === 'build' ? 'build' : 'dev', folder, ...rest];
+  const vitepress = [
+    join(folder, 'node_modules/vitepress/bin/vitepress.js'),
+    name === 'build' ? 'build' : 'dev',
+    folder,
+    ...rest,
+  ];
   const env = name === 'build' ? { ...process.env, NODE_ENV: 'production' } : process.env;
   const { status } = spawnSync(process.execPath, vitepress, { cwd: folder, stdio: 'inherit', env });
-  if (name === 'build' && status === 0) process.stderr.write(`The site is in ${relative(process.cwd(), join(root, 'dist/site'))}\n`);
+  if (name === 'build' && status === 0)
+    process.stderr.write(`The site is in ${relative(process.cwd(), join(root, 'dist/site'))}\n`);
   return status ?? 1;
 }

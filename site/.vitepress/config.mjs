@@ -40,6 +40,7 @@ export default defineConfig({
     },
   },
   themeConfig: {
+    logo: { src: '/icon.svg', alt: '' },
     nav: [
       { text: 'Tutorial', link: '/tutorial.html' },
       { text: 'In a web app', link: '/browser.html' },

@@ -66,7 +66,9 @@ function fromCurl(words, base) {
 
 /** Headers that a page may not set. */
 function hasForbidden(headers) {
-  return Object.keys(headers).some((name) => /^(origin|cookie|host|referer|connection|x-http-method-override|accept-encoding)$/i.test(name));
+  return Object.keys(headers).some((name) =>
+    /^(origin|cookie|host|referer|connection|x-http-method-override|accept-encoding)$/i.test(name),
+  );
 }
 
 function addHeader(headers, line) {
@@ -84,14 +86,17 @@ function optionsOf({ method, headers, body }) {
   ];
   if (parts.length === 0) return '';
   const line = `{ ${parts.join(', ')} }`;
-  return line.length < 70 && !line.includes('\n') ? `, ${line}` : `, {\n${parts.map((part) => `  ${part},\n`).join('')}}`;
+  return line.length < 70 && !line.includes('\n')
+    ? `, ${line}`
+    : `, {\n${parts.map((part) => `  ${part},\n`).join('')}}`;
 }
 
 /** JSON is easier to read as the object it stands for; what JavaScript would write differently stays a text. */
 function bodyOf(body) {
   try {
     const value = JSON.parse(body);
-    if (typeof value === 'object' && value !== null && sameJson(body, value)) return `JSON.stringify(${literal(value, 2)})`;
+    if (typeof value === 'object' && value !== null && sameJson(body, value))
+      return `JSON.stringify(${literal(value, 2)})`;
   } catch {
     // A text.
   }
@@ -110,7 +115,9 @@ function literal(value, indent) {
   const inner = indent + 2;
   const parts = Array.isArray(value)
     ? value.map((one) => literal(one, inner))
-    : Object.entries(value).map(([name, one]) => `${/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name)}: ${literal(one, inner)}`);
+    : Object.entries(value).map(
+        ([name, one]) => `${/^[a-z_$][\w$]*$/i.test(name) ? name : quote(name)}: ${literal(one, inner)}`,
+      );
   const [open, close] = Array.isArray(value) ? '[]' : '{}';
   if (parts.length === 0) return open + close;
   const space = Array.isArray(value) ? '' : ' ';
@@ -126,7 +133,8 @@ function quote(text) {
 
 /** The data of the tutorial is beside the pages. */
 function fromImport([address, file, ...options], base) {
-  if (file !== 'node_modules/world-countries/dist/countries.json' || options.join(' ') !== '--create --id cca3') return undefined;
+  if (file !== 'node_modules/world-countries/dist/countries.json' || options.join(' ') !== '--create --id cca3')
+    return undefined;
   const path = quote(base + address.slice(ORIGIN.length));
   return [
     `await fetch(${path}, { method: 'PUT' });`,

@@ -17,11 +17,19 @@ const files = new Map([
 
 /** Made of files of the repository. */
 const made = new Map([
-  ['data/countries.json', () => toBulkBody(readFileSync(join(repository, 'node_modules/world-countries/dist/countries.json'), 'utf8'))],
+  [
+    'data/countries.json',
+    () => toBulkBody(readFileSync(join(repository, 'node_modules/world-countries/dist/countries.json'), 'utf8')),
+  ],
   ['data/http.json', () => JSON.stringify(interfaceBlocks())],
 ]);
 
-const types = { '.js': 'text/javascript', '.wasm': 'application/wasm', '.svg': 'image/svg+xml', '.json': 'application/json' };
+const types = {
+  '.js': 'text/javascript',
+  '.wasm': 'application/wasm',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+};
 
 function filesIn(folder) {
   return readdirSync(join(repository, folder));

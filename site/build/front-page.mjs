@@ -20,7 +20,8 @@ export function toFrontPage(readme, compare) {
   const [top, ...sections] = readme.split(/^(?=## )/m);
   const [title, promise, summary, picture, lead, code, below] = partsOf(top);
   const purpose = sections.find((one) => one.startsWith('## What it is for\n'));
-  if (below === undefined || !code.startsWith('```ts') || purpose === undefined) throw new Error('README.md is not as expected');
+  if (below === undefined || !code.startsWith('```ts') || purpose === undefined)
+    throw new Error('README.md is not as expected');
   const [users] = /^.*?\.(?=\s|$)/s.exec(partsOf(purpose)[1]) ?? [];
   const others = sections.filter((one) => one !== purpose).join('');
   const [heading, ...reasons] = purpose.split('\n\n');
@@ -51,6 +52,12 @@ function partsOf(text) {
 /** What one wants and what to take, of the first table. */
 function firstColumns(compare) {
   const [table = ''] = /^\|.*\|(\n\|.*\|)*$/m.exec(compare) ?? [];
-  const rows = table.split('\n').map((row) => `${row.split(/(?<!\\)\|/).slice(0, 3).join('|')}|`);
+  const rows = table.split('\n').map(
+    (row) =>
+      `${row
+        .split(/(?<!\\)\|/)
+        .slice(0, 3)
+        .join('|')}|`,
+  );
   return rows.join('\n').replace(/\]\((?![a-z]+:)/g, '](docs/');
 }

@@ -68,7 +68,10 @@ export function sidebar() {
 }
 
 function itemsIn(text) {
-  return text.split(/^- /m).slice(1).map((item) => item.replace(/\n(?! ).*/s, ''));
+  return text
+    .split(/^- /m)
+    .slice(1)
+    .map((item) => item.replace(/\n(?! ).*/s, ''));
 }
 
 function toEntry(item) {

@@ -36,7 +36,10 @@ const changes = { '.html': changePage, '.js': changeScript, '.css': (text, up) =
 function changePage(text, up) {
   return text
     .replace(`new URL("${PLACEHOLDER}"`, `new URL("${up}"`)
-    .replace(/(<script>)((?:(?!<\/script>).)*)(<\/script>)/gs, (_, open, script, close) => open + changeScript(script) + close)
+    .replace(
+      /(<script>)((?:(?!<\/script>).)*)(<\/script>)/gs,
+      (_, open, script, close) => open + changeScript(script) + close,
+    )
     .replaceAll(PLACEHOLDER, up)
     .replace('</body>', `<script>${TAIL_SCRIPT}</script></body>`);
 }
@@ -49,7 +52,10 @@ function changeScript(text) {
   let changed = text;
   for (const { start, end, type } of found.sort((one, other) => other.start - one.start)) {
     const source = text.slice(start, end);
-    changed = changed.slice(0, start) + (type === 'Literal' ? split(source) : source.replaceAll(PLACEHOLDER, `\${${VARIABLE}}`)) + changed.slice(end);
+    changed =
+      changed.slice(0, start) +
+      (type === 'Literal' ? split(source) : source.replaceAll(PLACEHOLDER, `\${${VARIABLE}}`)) +
+      changed.slice(end);
   }
   return changed;
 }

@@ -63,19 +63,25 @@ export function runnable(markdown, { sourceOf }) {
     block.isShown = true;
     const shown = render(token);
     if (token.info !== 'console') return wrap(block, [shown]);
-    const inFetch = Object.assign(Object.create(Object.getPrototypeOf(token)), token, { info: 'js', content: `${block.code}\n` });
+    const inFetch = Object.assign(Object.create(Object.getPrototypeOf(token)), token, {
+      info: 'js',
+      content: `${block.code}\n`,
+    });
     return wrap(block, [shown, render(inFetch)]);
   };
 }
 
 function wrap({ run }, panels) {
   const tabs = ['curl', 'fetch'].map(
-    (name, index) => `<button type="button" class="runnable-tab" data-tab="${index}" aria-pressed="${index === 0}">${name}</button>`,
+    (name, index) =>
+      `<button type="button" class="runnable-tab" data-tab="${index}" aria-pressed="${index === 0}">${name}</button>`,
   );
   const panel = (html, index) => `<div class="runnable-panel"${index === 0 ? '' : ' hidden'}>${html}</div>`;
   return [
-    `<div class="runnable" v-pre data-code="${escape(JSON.stringify(run))}">`,
-    panels.length > 1 ? `<div class="runnable-tabs" role="group" aria-label="The same request by">${tabs.join('')}</div>` : '',
+    `<div class="runnable" v-pre data-code="${escapeAttribute(JSON.stringify(run))}">`,
+    panels.length > 1
+      ? `<div class="runnable-tabs" role="group" aria-label="The same request by">${tabs.join('')}</div>`
+      : '',
     ...panels.map(panel),
     '<div class="runnable-bar"><button type="button" class="runnable-run">Run</button>',
     '<button type="button" class="runnable-empty" hidden>Empty</button><span class="runnable-state" role="status"></span></div>',
@@ -83,6 +89,6 @@ function wrap({ run }, panels) {
   ].join('');
 }
 
-function escape(text) {
+function escapeAttribute(text) {
   return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('\n', '&#10;');
 }

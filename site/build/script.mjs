@@ -10,7 +10,8 @@ export function toRunnable(code) {
   const names = body.flatMap(namesOf);
   const edits = body.flatMap((statement, index) => editsOf(statement, code, index === body.length - 1));
   let text = code;
-  for (const { start, end, to } of edits.sort((one, other) => other.start - one.start)) text = text.slice(0, start) + to + text.slice(end);
+  for (const { start, end, to } of edits.sort((one, other) => other.start - one.start))
+    text = text.slice(0, start) + to + text.slice(end);
   return { text: text.trim(), names };
 }
 
@@ -56,10 +57,18 @@ function editsOf(statement, code, isLast) {
   switch (statement.type) {
     case 'ImportDeclaration': {
       const parts = statement.specifiers.map(({ imported, local }) => `${imported?.name ?? 'default'}: ${local.name}`);
-      return [{ start, end, to: `({ ${parts.join(', ')} } = await setteeImport(${JSON.stringify(statement.source.value)}));` }];
+      return [
+        {
+          start,
+          end,
+          to: `({ ${parts.join(', ')} } = await setteeImport(${JSON.stringify(statement.source.value)}));`,
+        },
+      ];
     }
     case 'VariableDeclaration': {
-      const set = statement.declarations.map(({ id, init }) => `(${source(id)} = ${init ? source(init) : 'undefined'});`);
+      const set = statement.declarations.map(
+        ({ id, init }) => `(${source(id)} = ${init ? source(init) : 'undefined'});`,
+      );
       const names = namesOf(statement);
       const value = names.length === 1 ? names[0] : `{ ${names.join(', ')} }`;
       return [{ start, end, to: `${set.join(' ')}${isLast ? ` return ${value};` : ''}` }];

@@ -16,8 +16,14 @@ export function listen(site: string, pathOfPage: () => string): void {
     const button = target instanceof Element ? target.closest<HTMLElement>('.runnable button') : null;
     const element = button?.closest<HTMLElement>('.runnable');
     if (!button || !element) return;
-    if (button.matches('.runnable-run')) blocksOf(element).run(element).catch((error) => reportError(error));
-    if (button.matches('.runnable-empty')) blocksOf(element).empty(element).catch((error) => reportError(error));
+    if (button.matches('.runnable-run'))
+      blocksOf(element)
+        .run(element)
+        .catch((error) => reportError(error));
+    if (button.matches('.runnable-empty'))
+      blocksOf(element)
+        .empty(element)
+        .catch((error) => reportError(error));
     if (button.matches('.runnable-tab')) choose(Number(button.dataset['tab']));
   });
 }
@@ -41,6 +47,7 @@ function choose(tab: number): void {
     const tabs = [...element.querySelectorAll('.runnable-tab')];
     if (tabs.length === 0) continue;
     for (const [index, one] of tabs.entries()) one.setAttribute('aria-pressed', String(index === tab));
-    for (const [index, panel] of [...element.querySelectorAll<HTMLElement>('.runnable-panel')].entries()) panel.hidden = index !== tab;
+    for (const [index, panel] of [...element.querySelectorAll<HTMLElement>('.runnable-panel')].entries())
+      panel.hidden = index !== tab;
   }
 }

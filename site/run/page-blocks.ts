@@ -81,7 +81,10 @@ export class Blocks {
   async #runPagesBefore(element: HTMLElement, scope: Scope): Promise<void> {
     setState(element, 'Running the pages before this one …');
     const pages: readonly PageBlocks[] = await (await fetch(`${this.#site}data/http.json`)).json();
-    const before = pages.slice(0, pages.findIndex(({ path }) => path === this.#path));
+    const before = pages.slice(
+      0,
+      pages.findIndex(({ path }) => path === this.#path),
+    );
     this.#database.onExchange = () => undefined;
     const silent = { log: () => undefined };
     for (const code of before.flatMap(({ blocks }) => blocks)) await execute(code, scope, silent);

@@ -13,7 +13,7 @@ interface SetteeModule {
 /** What a request was, and what came back. The body has not been read. */
 export interface Exchange {
   readonly method: string;
-  /** As the example writes it, without the base. */
+  /** As the example writes it, without an origin. */
   readonly path: string;
   readonly response: Response;
 }
@@ -38,12 +38,13 @@ export class PageDatabase {
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const address = typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
     const { origin, pathname, search } = new URL(address, new URL(this.#site, location.href));
-    if (origin !== location.origin || !pathname.startsWith(BASE)) return fetch(new URL(address, new URL(this.#site, location.href)), init);
+    if (origin !== location.origin || !pathname.startsWith(BASE))
+      return fetch(new URL(address, new URL(this.#site, location.href)), init);
     const path = pathname.slice(BASE.length) + search;
     const { fetch: ask } = await this.#open();
     const response = await ask(this.#base + path, init);
     const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
-    this.onExchange({ method, path: `/${path}`, response: response.clone() });
+    this.onExchange({ method, path: BASE + path, response: response.clone() });
     return response;
   };
 

@@ -15,7 +15,10 @@ const pages = [...counts].filter(([, count]) => count > 0).map(([page]) => page)
 const sources: Readonly<Record<string, string>> = {
   'tutorial.html': 'docs/tutorial.md',
   ...Object.fromEntries(
-    readInterface().map(({ path }) => [path.replace('docs/', '').replace(/(README)?\.md$/, (_, index) => `${index ? 'index' : ''}.html`), path]),
+    readInterface().map(({ path }) => [
+      path.replace('docs/', '').replace(/(README)?\.md$/, (_, index) => `${index ? 'index' : ''}.html`),
+      path,
+    ]),
   ),
 };
 
@@ -24,7 +27,9 @@ function answersOf(page: string): string[] {
   const source = sources[page];
   if (source === undefined) return [];
   return readSteps(readPage(source).text)
-    .filter(({ command }) => /^curl (?!.*(\| | -H '(Origin|X-HTTP-Method-Override)|\/cities\b|\/_all_dbs$))(?!-(I|si|i) )/.test(command))
+    .filter(({ command }) =>
+      /^curl (?!.*(\| | -H '(Origin|X-HTTP-Method-Override)|\/cities\b|\/_all_dbs$))(?!-(I|si|i) )/.test(command),
+    )
     .map(({ answer }) => answer);
 }
 
@@ -76,7 +81,7 @@ describe.each(chosenEngines())('in %s', (engine) => {
     const site = await open('');
     await site.until(`document.querySelector('.runnable')?.dataset.outcome === 'succeeded'`);
     const answer = String(await site.tab.evaluate(`document.querySelector('.runnable-answer').innerText`));
-    expect(answer).toContain('PUT /notes/first 201');
+    expect(answer).toContain('PUT /db/notes/first 201');
     expect(answer).toContain('{ "_id": "first", "_rev": "1-');
     expect(answer).toContain('"text": "Hello" }');
   });
@@ -92,7 +97,11 @@ describe.each(chosenEngines())('in %s', (engine) => {
     await site.until(`${outcome(3)} === 'succeeded'`);
     // The document was deleted by the second block, which has run once.
     const last = `document.querySelectorAll('.runnable-answer')[3].innerText`;
-    expect(String(await site.tab.evaluate(last)).split('\n').at(-1)).toBe('0');
+    expect(
+      String(await site.tab.evaluate(last))
+        .split('\n')
+        .at(-1),
+    ).toBe('0');
   });
 
   test('Empty deletes what a page has stored, and its answers', async () => {
@@ -109,7 +118,10 @@ describe.each(chosenEngines())('in %s', (engine) => {
 
   test('a block that fails says why, and the page goes on', async () => {
     const site = await open('types.html');
-    const code = { text: "throw Object.assign(new Error('x'), { name: 'SetteeError', status: 409, error: 'conflict', reason: 'Old.' })", names: [] };
+    const code = {
+      text: "throw Object.assign(new Error('x'), { name: 'SetteeError', status: 409, error: 'conflict', reason: 'Old.' })",
+      names: [],
+    };
     const set = `document.querySelector('.runnable').dataset.code = ${JSON.stringify(JSON.stringify(code))}`;
     await site.tab.evaluate(`{ ${set}; document.querySelector('.runnable-run').click(); }`);
     await site.until(`document.querySelector('.runnable').dataset.outcome === 'failed'`);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { must } from '../../src/base/shared/assert.ts';
 import type { Browser, Tab } from '../browser/drivers/browser.ts';
-import { serveSite, type SiteServer } from './site-server.ts';
+import { type SiteServer, serveSite } from './site-server.ts';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 

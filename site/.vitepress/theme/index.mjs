@@ -1,6 +1,6 @@
+import { useRoute } from 'vitepress';
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import { nextTick, onMounted, watch } from 'vue';
-import { useRoute } from 'vitepress';
 import { listen, runFrontPage } from '../../run/index.ts';
 import './style.css';
 import './runnable.css';
@@ -9,7 +9,13 @@ export default {
   extends: DefaultTheme,
   setup() {
     const route = useRoute();
-    onMounted(() => watch(() => route.path, () => nextTick(runFrontPage), { immediate: true }));
+    onMounted(() =>
+      watch(
+        () => route.path,
+        () => nextTick(runFrontPage),
+        { immediate: true },
+      ),
+    );
   },
   enhanceApp({ app, router }) {
     // A page that can't be rendered fails the build.

@@ -1,0 +1,139 @@
+/** The pages of the documentation site: where they work, what they load, and for whom they can be read. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { useBrowserSession } from '../browser/browser-session.ts';
+import { chosenEngines } from '../browser/drivers/start.ts';
+import { readPages } from '../unit/docs/pages.ts';
+import { builtPages, readBuilt } from './site-server.ts';
+import { SiteTab, type Theme } from './site-tab.ts';
+
+/** One page of each kind: the first, with commands, with tables, with pictures, an index, a long one. */
+const KINDS = [
+  '',
+  'tutorial.html',
+  'http/views.html',
+  'compare.html',
+  'demo.html',
+  'contents.html',
+  'browser.html',
+  'changelog.html',
+];
+
+test('every page of the documentation is a page of the site', () => {
+  // The 404 page is nobody's.
+  expect(builtPages()).toHaveLength(readPages().length + 3);
+  for (const page of ['index.html', 'contents.html', 'http/index.html', 'source.html', 'recipes/react.html'])
+    expect(builtPages()).toContain(page);
+});
+
+test('the navigation has the pages in the order of docs/README.md', () => {
+  const html = readBuilt('tutorial.html');
+  const [, sidebar = ''] = /<aside class="VPSidebar"(.*?)<\/aside>/s.exec(html) ?? [];
+  const links = [...sidebar.matchAll(/href="\.\/([^"]*)"/g)].map(([, link]) => link);
+  expect(links.slice(0, 5)).toEqual(['first-app.html', 'tutorial.html', 'browser.html', 'sync.html', 'types.html']);
+  expect(links.indexOf('recipes/react.html')).toBeLessThan(links.indexOf('http/'));
+  expect(links.indexOf('http/views.html')).toBeLessThan(links.indexOf('guarantees.html'));
+  expect(links.slice(-4)).toEqual(['source.html', 'dependencies.html', 'contributing.html', 'changelog.html']);
+});
+
+test('no page refers to another origin, except by links that the reader follows', () => {
+  for (const page of builtPages()) {
+    const loaded = [
+      ...readBuilt(page).matchAll(/<(?:script|img|source|iframe|link)\b[^>]*? (?:src|href|srcset)="([^"]+)"/g),
+    ];
+    expect({
+      page,
+      found: loaded.map(([, address = '']) => address).filter((address) => /^([a-z]+:)?\/\//i.test(address)),
+    }).toEqual({ page, found: [] });
+  }
+});
+
+test('the first text needs the page and one style sheet, and few bytes', () => {
+  for (const page of builtPages()) {
+    const html = readBuilt(page);
+    const blocking = [...html.matchAll(/<link rel="(?:preload )?stylesheet" href="([^"]+)"/g)].map(
+      ([, href = '']) => href,
+    );
+    const scripts = [...html.matchAll(/<script(?![^>]* type="module")[^>]* src=/g)];
+    expect({ page, blocking: blocking.length, scripts: scripts.length }).toEqual({ page, blocking: 2, scripts: 0 });
+  }
+});
+
+describe.each(chosenEngines())('in %s', (engine) => {
+  const session = useBrowserSession(engine);
+
+  async function open(path: string, page: string, theme?: Theme): Promise<SiteTab> {
+    const site = await SiteTab.open(session.browser, path, page, theme);
+    onTestFinished(() => site.close());
+    return site;
+  }
+
+  test.each(['/', '/some/path/'])('works below %s: links, search and pages that are opened directly', async (path) => {
+    const site = await open(path, 'http/views.html');
+    const { tab } = site;
+    await tab.evaluate(`document.querySelector('.vp-doc a[href$="functions.html#map-functions"]').click()`);
+    await site.until(
+      `document.querySelector('h1').textContent.startsWith('Functions') && location.hash === '#map-functions'`,
+    );
+    await tab.evaluate(`document.querySelector('.VPNavBarTitle a').click()`);
+    await site.until(`document.querySelector('h1').textContent.startsWith('Settee')`);
+    expect(await tab.evaluate('location.pathname')).toBe(path);
+    await tab.evaluate(`document.querySelector('.VPNavBarSearch button').click()`);
+    await site.until(`document.querySelector('#localsearch-input')`);
+    await tab.evaluate(`{
+      const input = document.querySelector('#localsearch-input');
+      input.value = 'automatic purge';
+      input.dispatchEvent(new Event('input'));
+    }`);
+    await site.until(`document.querySelector('.VPLocalSearchBox .result')`);
+    expect(await site.violations()).toEqual([]);
+    await tab.evaluate(`document.querySelector('.VPLocalSearchBox .result').click()`);
+    await site.until(`location.href === '${site.server.url}http/databases.html#automatic-purge'`);
+    await site.until(`document.getElementById('automatic-purge')`);
+    expect(await site.origins()).toEqual([new URL(site.server.url).origin]);
+    expect(site.server.seen.filter((seen) => !seen.startsWith(path) && seen !== '/favicon.ico')).toEqual([]);
+  });
+
+  describe.each(['light', 'dark'] as const)('in its %s theme', (theme) => {
+    test.each(KINDS)('the page "%s" can be read by everybody', async (page) => {
+      const site = await open('/', page, theme);
+      expect(await site.tab.evaluate(`document.documentElement.classList.contains('dark')`)).toBe(theme === 'dark');
+      if (page === '') await site.until(`document.querySelector('.runnable').dataset.outcome === 'succeeded'`);
+      if (page === 'http/views.html') await site.runAll();
+      expect(await site.violations()).toEqual([]);
+    });
+  });
+
+  test('no page has to be scrolled sideways on a telephone', async () => {
+    const site = await open('/', 'changelog.html');
+    const { tab } = site;
+    await tab.evaluate(`{
+      globalThis.frame = document.createElement('iframe');
+      Object.assign(frame.style, { position: 'fixed', inset: '0 auto auto 0', border: '0', width: '390px', height: '844px' });
+      document.body.replaceChildren(frame);
+      globalThis.widthOf = (page) => new Promise((resolve) => {
+        frame.onload = () => resolve(frame.contentDocument.documentElement.scrollWidth);
+        frame.src = page;
+      });
+    }`);
+    const widths: [string, unknown][] = [];
+    for (const page of builtPages()) widths.push([page, await tab.evaluate(`widthOf('${page}')`)]);
+    expect(widths.filter(([, width]) => Number(width) > 390)).toEqual([]);
+  });
+
+  test.skipIf(engine !== 'chromium').each(KINDS)('nothing moves while the page "%s" is loaded', async (page) => {
+    const site = await open('/', page);
+    const moved = `new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => {
+        for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value;
+      }).observe({ type: 'layout-shift', buffered: true });
+      requestAnimationFrame(() => setTimeout(() => resolve(sum), 0));
+    })`;
+    if (page === '') await site.until(`document.querySelector('.runnable').dataset.outcome === 'succeeded'`);
+    expect(Number(await site.tab.evaluate(moved))).toBeLessThan(0.01);
+    const firstText = `performance.getEntriesByName('first-contentful-paint')[0]?.startTime`;
+    console.info(
+      `The first text of "${page}" was there after ${Math.round(Number(await site.tab.evaluate(firstText)))} ms`,
+    );
+  });
+});
