@@ -47,10 +47,10 @@ report(isPrepared() ? await runAll(chosen) : [unprepared]);
 
 /** Every folder with a tsconfig.json of its own: each is an environment, with its own globals. */
 function findProjects() {
-  const folders = ['src', 'test', 'demo'].filter((folder) => existsSync(join(root, folder)));
+  const folders = ['src', 'test', 'demo', 'site'].filter((folder) => existsSync(join(root, folder)));
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
-      .filter((path) => basename(path) === 'tsconfig.json')
+      .filter((path) => basename(path) === 'tsconfig.json' && !path.includes('node_modules'))
       .map((path) => join(folder, dirname(path)))
       .sort(),
   );

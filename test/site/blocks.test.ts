@@ -33,7 +33,7 @@ function answersOf(page: string): string[] {
     .map(({ answer }) => answer);
 }
 
-test('the pages for those who begin, and those of the interface, have blocks that can be run', () => {
+test('the pages for beginners, and those of the interface, have blocks that can be run', () => {
   expect(Object.fromEntries([...counts].filter(([, count]) => count > 0))).toEqual({
     'browser.html': 1,
     'index.html': 1,
