@@ -36,6 +36,7 @@ export default defineConfig({
     config(markdown) {
       links(markdown, { base, sourceOf, onFile: (address) => linkedFiles.add(address) });
       codeIsNoTemplate(markdown);
+      emptyCellsAreNoHeaders(markdown);
       runnable(markdown, { sourceOf });
     },
   },
@@ -76,4 +77,15 @@ function codeIsNoTemplate(markdown) {
     tokens[index].attrSet('v-pre', '');
     return render(tokens, index, ...rest);
   };
+}
+
+/** A header without a text names nothing, which readers with a screen reader would be told. */
+function emptyCellsAreNoHeaders(markdown) {
+  markdown.core.ruler.push('empty-headers', ({ tokens }) => {
+    for (const [index, token] of tokens.entries()) {
+      if (token.type !== 'th_open' || tokens[index + 1].content !== '') continue;
+      token.tag = 'td';
+      tokens[index + 2].tag = 'td';
+    }
+  });
 }

@@ -53,18 +53,22 @@ export function interfacePages() {
 }
 
 /**
- * The navigation, made from `docs/README.md`: each bold line begins a group, each item of a list is a link, and an item
- * with several links is a group of its own. The pages of the interface are below their index.
+ * The navigation by the folder of the page: in the folder of a group, that group is open. It is made from `docs/README.md`: each bold line begins
+ * a part, each item of a list is a link, and an item with several links is a group. The pages of the interface are below their index.
  */
 export function sidebar() {
-  const [, ...parts] = readPage('docs/README.md').split(/^\*\*(.+)\*\*$/m);
-  const groups = [];
-  for (let at = 0; at + 1 < parts.length; at += 2) {
-    const items = itemsIn(parts[at + 1]).flatMap(toEntry);
-    if (items.length > 0) groups.push({ text: parts[at], items });
+  return { '/http/': partsFor('http/'), '/recipes/': partsFor('recipes/'), '/': partsFor('') };
+}
+
+function partsFor(folder) {
+  const [, ...texts] = readPage('docs/README.md').split(/^\*\*(.+)\*\*$/m);
+  const parts = [];
+  for (let at = 0; at + 1 < texts.length; at += 2) {
+    const items = itemsIn(texts[at + 1]).flatMap((item) => toEntry(item, folder));
+    if (items.length > 0) parts.push({ text: texts[at], items });
   }
-  groups[0].items.push({ text: 'All pages', link: linkTo('docs/README.md') });
-  return groups;
+  parts[0].items.push({ text: 'All pages', link: linkTo('docs/README.md') });
+  return parts;
 }
 
 function itemsIn(text) {
@@ -74,14 +78,18 @@ function itemsIn(text) {
     .map((item) => item.replace(/\n(?! ).*/s, ''));
 }
 
-function toEntry(item) {
+function toEntry(item, folder) {
   const links = linksIn(item, 'docs/README.md').filter(({ path }) => path in pages);
   const [first] = links;
   if (first === undefined) return [];
-  if (links.length > 1) return [{ text: item.split(/[,:[]/, 1)[0].trim(), collapsed: true, items: links.map(toLink) }];
+  if (links.length > 1) {
+    const group = { text: item.split(/[,:[]/, 1)[0].trim(), link: linkTo(first.path) };
+    return [{ ...group, collapsed: folder !== 'recipes/', items: links.map(toLink) }];
+  }
   if (first.path !== 'docs/http/README.md') return [toLink(first)];
   const [, ...below] = interfacePages();
-  return [{ ...toLink(first), collapsed: true, items: below.map((path) => toLink({ path, text: titleOf(path) })) }];
+  const items = below.map((path) => toLink({ path, text: titleOf(path) }));
+  return [{ ...toLink(first), collapsed: folder !== 'http/', items }];
 }
 
 function toLink({ text, path }) {

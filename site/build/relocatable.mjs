@@ -17,6 +17,9 @@ const TAIL_SCRIPT =
   'for(const e of document.querySelectorAll("#app [href]"))' +
   '{const h=e.getAttribute("href");if(!/^(#|[a-z]+:)/i.test(h))e.setAttribute("href",new URL(h,location.href).href.slice(location.origin.length))}';
 
+/** VitePress writes it for icons, of which there are none, and pages would wait for it. */
+const EMPTY_STYLES = `<link rel="preload stylesheet" href="${PLACEHOLDER}vp-icons.css" as="style">`;
+
 /** Changes all files of a built site. */
 export function makeRelocatable(folder) {
   for (const name of readdirSync(folder, { recursive: true })) {
@@ -35,6 +38,9 @@ const changes = { '.html': changePage, '.js': changeScript, '.css': (text, up) =
 
 function changePage(text, up) {
   return text
+    .replace(EMPTY_STYLES, '')
+    // What VitePress does only when its scripts run: then the bar at the top would move.
+    .replace('class="VPNavBar"', 'class="VPNavBar has-sidebar top"')
     .replace(`new URL("${PLACEHOLDER}"`, `new URL("${up}"`)
     .replace(
       /(<script>)((?:(?!<\/script>).)*)(<\/script>)/gs,

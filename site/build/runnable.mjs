@@ -85,7 +85,7 @@ function wrap({ run }, panels) {
     ...panels.map(panel),
     '<div class="runnable-bar"><button type="button" class="runnable-run">Run</button>',
     '<button type="button" class="runnable-empty" hidden>Empty</button><span class="runnable-state" role="status"></span></div>',
-    '<div class="runnable-answer" role="region" aria-label="Answer" tabindex="0" hidden></div></div>\n',
+    '<div class="runnable-answer" role="group" aria-label="Answer" tabindex="0" hidden></div></div>\n',
   ].join('');
 }
 

@@ -97,12 +97,12 @@ export class Blocks {
     const code: Code = JSON.parse(element.dataset['code'] ?? '');
     try {
       answer.value(await execute(code, this.#scope, answer));
+      await answer.finished();
       element.dataset['outcome'] = 'succeeded';
     } catch (error) {
       answer.error(error);
       element.dataset['outcome'] = 'failed';
     }
-    await answer.finished();
     for (const one of buttonsIn(element)) one.hidden = false;
   }
 }

@@ -20,6 +20,10 @@ export interface Exchange {
 
 const BASE = '/db/';
 
+/** How long a worker that was told to end may take. */
+const MAX_ATTEMPTS = 150;
+const PAUSE_MS = 20;
+
 export class PageDatabase {
   readonly #site: string;
   /** Where the database answers, a path. */
@@ -67,6 +71,8 @@ export class PageDatabase {
     settee.close();
     this.#settee = undefined;
     const prefix = `settee:${location.origin}${this.#base}`;
+    // Another tab with the same page keeps using what is there.
+    if (!(await isReleased(prefix))) return;
     const all = await indexedDB.databases();
     const ours = all.map(({ name = '' }) => name).filter((name) => name.startsWith(prefix));
     await Promise.all(ours.map(deleteDatabase));
@@ -85,6 +91,16 @@ export class PageDatabase {
     const worker = `${this.#site}settee/settee-worker.js`;
     return module.start({ base: this.#base, worker, serviceWorker: false, waitFor: 'database' });
   }
+}
+
+/** Whether the worker has ended, which takes it a moment, and no other has the storage. It holds a lock as long as it does. */
+async function isReleased(prefix: string): Promise<boolean> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const { held = [], pending = [] } = await navigator.locks.query();
+    if (![...held, ...pending].some(({ name = '' }) => name.startsWith(prefix))) return true;
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+  return false;
 }
 
 function deleteDatabase(name: string): Promise<void> {
