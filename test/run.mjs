@@ -6,7 +6,8 @@
  *
  * Arguments are passed on to vitest (`npm test -- test/unit/node`, `npm test -- test/browser/bodies`); then only those
  * tests run, with no checks before. `npm run test:browsers` is this with `--browsers=firefox,webkit`: only the tests in
- * browsers, in those. `npm run test:all` is this with `--all`: everything, in all three, and the tests with packages of others (test/integrations). `--chromium-features=NAMES` switches on features
+ * browsers, in those. `npm run test:all` is this with `--all`: everything, in all three, the tests with packages of others (test/integrations), and
+ * the documentation site in Chromium (with `--long` in all three). `--chromium-features=NAMES` switches on features
  * that Chromium does not have by default yet: `npm run test:sqlite` is this with its other storage backend. `--long` (`npm run test:long`) runs
  * kills and random choices for more rounds, and the whole HTTP conformance suite on every host and every way in a browser. Without it memory, LMDB, PostgreSQL
  * and one way in each browser run all of it, and the others the cases that depend on how requests and responses travel.
@@ -70,20 +71,25 @@ function isPrepared() {
 
 async function runAll(filters) {
   const isOfBrowsers = (filter) => filter.startsWith('test/browser');
+  const isOfSite = (filter) => filter.startsWith('test/site');
   const inBrowsers = filters.filter(isOfBrowsers);
-  const others = filters.filter((filter) => !isOfBrowsers(filter));
+  const onSite = filters.filter(isOfSite);
+  const others = filters.filter((filter) => !isOfBrowsers(filter) && !isOfSite(filter));
   if (browsers !== undefined) return runInBrowsers(browsers, inBrowsers);
   const engines = all === undefined ? 'chromium' : 'chromium,firefox,webkit';
-  if (filters.length === 0)
+  if (filters.length === 0) {
     return [
       ...(await runChecks()),
       ...(await runOutsideBrowsers()),
       ...(all === undefined ? [] : await runIntegrations()),
       ...(await runInBrowsers(engines)),
+      ...(all === undefined ? [] : await runOnSite(long === undefined ? 'chromium' : engines)),
     ];
+  }
   return [
     ...(others.length > 0 ? await runTests('tests', others) : []),
     ...(inBrowsers.length > 0 ? await runInBrowsers(engines, inBrowsers) : []),
+    ...(onSite.length > 0 ? await runOnSite(engines, onSite) : []),
   ];
 }
 
@@ -125,6 +131,13 @@ function runInBrowsers(engines, filters = []) {
   return runTests('tests in', [...common, ...filters], {
     SETTEE_BROWSERS: engines,
     ...(chromiumFeatures && { SETTEE_CHROMIUM_FEATURES: chromiumFeatures }),
+  });
+}
+
+/** The documentation site, whose packages are installed for that. */
+function runOnSite(engines, filters = []) {
+  return runTests('documentation site', ['--config', 'test/site/vitest.config.ts', ...filters], {
+    SETTEE_BROWSERS: engines,
   });
 }
 
