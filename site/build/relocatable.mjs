@@ -14,7 +14,7 @@ export const HEAD_SCRIPT = `${VARIABLE}=new URL("${PLACEHOLDER}",location.href).
 
 /** Runs before the scripts of VitePress, which expects whole paths: links stay right when it goes to another page without loading it. */
 const TAIL_SCRIPT =
-  'for(const e of document.querySelectorAll("#app [href]"))' +
+  'for(const e of document.querySelectorAll("[rel=icon],#app [href]"))' +
   '{const h=e.getAttribute("href");if(!/^(#|[a-z]+:)/i.test(h))e.setAttribute("href",new URL(h,location.href).href.slice(location.origin.length))}';
 
 /** VitePress writes it for icons, of which there are none, and pages would wait for it. */
@@ -37,17 +37,19 @@ export function makeRelocatable(folder) {
 const changes = { '.html': changePage, '.js': changeScript, '.css': (text, up) => text.replaceAll(PLACEHOLDER, up) };
 
 function changePage(text, up) {
-  return text
-    .replace(EMPTY_STYLES, '')
-    // What VitePress does only when its scripts run: then the bar at the top would move.
-    .replace('class="VPNavBar"', 'class="VPNavBar has-sidebar top"')
-    .replace(`new URL("${PLACEHOLDER}"`, `new URL("${up}"`)
-    .replace(
-      /(<script>)((?:(?!<\/script>).)*)(<\/script>)/gs,
-      (_, open, script, close) => open + changeScript(script) + close,
-    )
-    .replaceAll(PLACEHOLDER, up)
-    .replace('</body>', `<script>${TAIL_SCRIPT}</script></body>`);
+  return (
+    text
+      .replace(EMPTY_STYLES, '')
+      // What VitePress does only when its scripts run: then the bar at the top would move.
+      .replace('class="VPNavBar"', 'class="VPNavBar has-sidebar top"')
+      .replace(`new URL("${PLACEHOLDER}"`, `new URL("${up}"`)
+      .replace(
+        /(<script>)((?:(?!<\/script>).)*)(<\/script>)/gs,
+        (_, open, script, close) => open + changeScript(script) + close,
+      )
+      .replaceAll(PLACEHOLDER, up)
+      .replace('</body>', `<script>${TAIL_SCRIPT}</script></body>`)
+  );
 }
 
 /** In a string, the placeholder ends the string, and the expression follows. */

@@ -22,13 +22,16 @@ const sources: Readonly<Record<string, string>> = {
   ),
 };
 
-/** The answers that a page shows in full: a pipe shows a part, other options the headers, and what the command line prints is its own. */
+/** The answers that a page shows in full: a pipe shows a part, other options the headers, and what the command line prints is its own. In a page, the
+ * log has no addresses. */
 function answersOf(page: string): string[] {
   const source = sources[page];
   if (source === undefined) return [];
   return readSteps(readPage(source).text)
     .filter(({ command }) =>
-      /^curl (?!.*(\| | -H '(Origin|X-HTTP-Method-Override)|\/cities\b|\/_all_dbs$))(?!-(I|si|i) )/.test(command),
+      /^curl (?!.*(\| | -H '(Origin|X-HTTP-Method-Override)|\/cities\b|\/_log\b|\/_all_dbs$))(?!-(I|si|i) )/.test(
+        command,
+      ),
     )
     .map(({ answer }) => answer);
 }

@@ -8,17 +8,8 @@ import { readPages } from '../unit/docs/pages.ts';
 import { builtPages, readBuilt } from './site-server.ts';
 import { SiteTab, type Theme } from './site-tab.ts';
 
-/** One page of each kind: the first, with commands, with tables, with pictures, an index, a long one. */
-const KINDS = [
-  '',
-  'tutorial.html',
-  'http/views.html',
-  'compare.html',
-  'demo.html',
-  'contents.html',
-  'browser.html',
-  'changelog.html',
-];
+/** One page of each kind: the first, with commands, with tables, with pictures, an index. */
+const KINDS = ['', 'tutorial.html', 'http/views.html', 'compare.html', 'demo.html', 'contents.html'];
 
 test('every page of the documentation is a page of the site', () => {
   // The 404 page is nobody's.
