@@ -3,7 +3,7 @@ import { createConnection } from 'node:net';
 import { afterEach } from 'vitest';
 import type { Handle, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { type HttpServer, listen } from '../../../../src/node/http/http-server.ts';
-import { createListener, type TransferRules } from '../../../../src/node/http/listener.ts';
+import { createListener, type ListenerOptions } from '../../../../src/node/http/listener.ts';
 
 const servers: HttpServer[] = [];
 export const failures: { request: string; error: unknown }[] = [];
@@ -16,7 +16,7 @@ export function useServers(): void {
   });
 }
 
-export async function serve(handle: Handle, isOwn = false, rules: TransferRules = {}): Promise<string> {
+export async function serve(handle: Handle, isOwn = false, rules: ListenerOptions = {}): Promise<string> {
   const note = (request: string, error: unknown) => failures.push({ request, error });
   const listener = createListener(handle, note, undefined, () => isOwn, rules);
   const server = await listen(listener, '127.0.0.1', 0, { allowedHosts: ['x'] });
