@@ -11,6 +11,7 @@ import type { Registry } from '../../database/registry/contract.ts';
 import type { Snapshot } from '../../database/store/contract.ts';
 import { MAX_NAME_LENGTH, SERVER_ADMIN_ROLE, type Standing, USER_PREFIX } from '../contract.ts';
 import { LruCache } from '../lru-cache.ts';
+import { totpOf } from '../passwords/one-time-codes.ts';
 import { hashOfAdmin, hashOfUser, type PasswordHash } from '../passwords/stored-password.ts';
 import { authenticationDatabase, cacheSize, handlerNames } from '../settings.ts';
 
@@ -21,6 +22,8 @@ export interface Account {
   readonly kind: 'admin' | 'user';
   /** Undefined if no one can log in with a password. */
   readonly hash: PasswordHash | undefined;
+  /** With which the user has to make a code at each log-in; undefined if the password is enough. */
+  readonly totp?: ReturnType<typeof totpOf>;
   /** Whether the user's document has conflicting revisions. */
   readonly hasConflicts: boolean;
 }
@@ -35,10 +38,10 @@ interface UserDocument {
 /** Returns an account even if the document broke the rules when it was written: roles that begin with an underscore belong to the service. */
 function accountOfUser(name: string, { body, hasConflicts }: UserDocument): Account | undefined {
   if (ownMember(body, 'name') !== name) return undefined;
-  return { name, roles: rolesOf(body), kind: 'user', hash: hashOfUser(body), hasConflicts };
+  return { name, roles: rolesOf(body), kind: 'user', hash: hashOfUser(body), totp: totpOf(body), hasConflicts };
 }
 
-/** A server admin also has the roles of the user document of that name. */
+/** A server admin also has the roles of the user document of that name, but needs no code of it: anyone could have signed up under that name. */
 function accountOfAdmin(name: string, text: string, document: UserDocument | undefined): Account {
   const roles = document === undefined ? [] : rolesOf(document.body);
   return { name, roles: [SERVER_ADMIN_ROLE, ...roles], kind: 'admin', hash: hashOfAdmin(text), hasConflicts: false };

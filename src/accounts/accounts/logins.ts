@@ -12,6 +12,7 @@ import type { Counters } from '../../base/system/counters.ts';
 import { networkOf } from '../../base/system/network-of.ts';
 import { LruCache } from '../lru-cache.ts';
 import { FailedLogins } from '../passwords/failed-logins.ts';
+import { OneTimeCodes } from '../passwords/one-time-codes.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { PasswordHash } from '../passwords/stored-password.ts';
 import { cacheSize, iterationLimits } from '../settings.ts';
@@ -38,36 +39,43 @@ interface Attempt {
   readonly name: string;
   readonly password: string;
   readonly address: string;
+  /** Of the user's authenticator; undefined where none can be sent. */
+  readonly code: string | undefined;
 }
 
 export class Logins {
   readonly #options: LoginOptions;
   readonly #failed: FailedLogins;
   readonly #proved: VerifiedPasswordCache;
+  readonly #codes: OneTimeCodes;
   /** Checks under way: concurrent callers with the same credentials wait for the same check. */
   readonly #checks = new Map<string, Promise<Account>>();
 
   constructor(options: LoginOptions) {
     this.#options = options;
     this.#failed = new FailedLogins(options.clock);
+    this.#codes = new OneTimeCodes(options.clock);
     this.#proved = new VerifiedPasswordCache(options.config, options.random);
   }
 
   /**
    * Returns the account with that name and password: synchronously if the password was verified lately. Fails with `unauthorized` if it is wrong,
-   * and with `too_many_requests` and `too_busy`. `address`: see `AskingRequest`.
+   * and with `too_many_requests` and `too_busy`. `address`: see `AskingRequest`. `code`: for accounts that need one; without it they are refused.
    */
-  logIn(name: string, password: string, address: string): MaybePromise<Account> {
+  logIn(name: string, password: string, address: string, code?: string): MaybePromise<Account> {
     return whenReady(this.#options.admins.settled, () => {
       const digest = this.#proved.digest(name, password);
       return whenReady(this.#options.accounts.find(name), (account) => {
+        const attempt = { name, password, address, code };
+        // Each code counts once: the same credentials are checked again.
+        if (account?.totp !== undefined) return this.#check(account, attempt, digest);
         const { authCacheHits, authCacheMisses } = this.#options.counters;
         if (account !== undefined && this.#proved.has(digest, account)) {
           authCacheHits.value += 1;
           return usable(account);
         }
         authCacheMisses.value += 1;
-        return this.#checkOnce(account, { name, password, address }, digest);
+        return this.#checkOnce(account, attempt, digest);
       });
     });
   }
@@ -81,7 +89,8 @@ export class Logins {
     return check.finally(() => this.#checks.delete(key));
   }
 
-  async #check(account: Account | undefined, { name, password, address }: Attempt, digest: string): Promise<Account> {
+  async #check(account: Account | undefined, given: Attempt, digest: string): Promise<Account> {
+    const { name, password, address, code } = given;
     const attempt = this.#failed.begin(name, address);
     let isRight: boolean;
     try {
@@ -91,12 +100,18 @@ export class Logins {
       if (isDatabaseError(error, 'too_busy') || isDatabaseError(error, 'too_many_requests')) attempt.withdraw();
       throw error;
     }
-    if (account === undefined || !isRight) throw wrongPassword();
+    if (account === undefined || !isRight || !(await this.#isCodeRight(account, code))) throw wrongPassword();
     attempt.succeed();
     const isOutdated = account.hash !== undefined && this.#options.passwords.isOutdated(account.hash);
     const current = isOutdated ? ((await this.#options.upgrade(account, password)) ?? account) : account;
-    this.#proved.add(digest, current);
+    if (current.totp === undefined) this.#proved.add(digest, current);
     return usable(current);
+  }
+
+  /** Whether the account needs no code, or this is one that counts. */
+  async #isCodeRight({ name, totp }: Account, code: string | undefined): Promise<boolean> {
+    if (totp === undefined) return true;
+    return totp !== 'unreadable' && code !== undefined && this.#codes.take(name, totp, code);
   }
 }
 

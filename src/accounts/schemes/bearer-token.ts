@@ -9,9 +9,10 @@ import { fromBase64 } from '../../base/shared/bytes.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import type { Config } from '../../base/system/contract.ts';
-import { type RequiredClaim, requiredClaims, rolesClaimPath } from '../../base/system/token-claims.ts';
+import { type RequiredClaim, requiredClaims } from '../../base/system/token-claims.ts';
 import type { RecognisedToken, TokenConfig, TokenIssuers } from '../contract.ts';
 import { outsideRoles } from './proxy-headers.ts';
+import { rolesClaimPath } from './roles-claim.ts';
 
 const SECTION = 'jwt_keys';
 const NO_ID = '_default';

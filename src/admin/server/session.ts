@@ -109,10 +109,11 @@ async function isProduction(): Promise<boolean> {
   }
 }
 
-/** Fails with a `ServerError` if the name or the password is wrong. */
-export async function logIn(name: string, password: string): Promise<void> {
+/** Fails with a `ServerError` if the name, the password or the code is wrong. `code`: of the user's authenticator, empty without one. */
+export async function logIn(name: string, password: string, code = ''): Promise<void> {
   // Not logged: the body contains the password.
-  await ask('POST', '_session', { json: { name, password }, quiet: true });
+  const token = code === '' ? {} : { token: code };
+  await ask('POST', '_session', { json: { name, password, ...token }, quiet: true });
   await loadServer();
   await loadSession();
 }

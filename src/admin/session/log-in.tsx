@@ -7,6 +7,7 @@ import { logIn, session } from '../server/session.ts';
 export function LogIn() {
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isRunning, setRunning] = useState(false);
   const submit = async (event: Event) => {
@@ -14,7 +15,7 @@ export function LogIn() {
     setRunning(true);
     setFailure(undefined);
     try {
-      await logIn(name, password);
+      await logIn(name, password, code.trim());
       location.hash = returnAddress();
     } catch (error) {
       setFailure(error);
@@ -52,6 +53,16 @@ export function LogIn() {
             autocomplete="current-password"
             value={password}
             onInput={(event) => setPassword(event.currentTarget.value)}
+          />
+        </label>
+        <label class="field">
+          <span>Code</span>
+          <input
+            inputmode="numeric"
+            autocomplete="one-time-code"
+            placeholder="only if you use an authenticator app"
+            value={code}
+            onInput={(event) => setCode(event.currentTarget.value)}
           />
         </label>
         <button type="submit" class="primary" disabled={isRunning}>

@@ -116,7 +116,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   jwt_auth: {
     required_claims: { value: 'exp', check: checks.claims },
     roles_claim_name: {},
-    roles_claim_path: { check: checks.path },
+    roles_claim_path: {},
   },
   cors: {
     origins: { check: checks.sharing },
@@ -135,7 +135,7 @@ const KNOWN: Readonly<Record<string, Readonly<Record<string, Known>>>> = {
   couch_peruser: {
     enable: flag('false'),
     delete_dbs: flag('false'),
-    database_prefix: { value: 'userdb-', check: checks.databasePrefix },
+    database_prefix: { value: 'userdb-' },
   },
   utils: { read_only: flag('false') },
   attachments: {

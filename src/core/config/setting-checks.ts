@@ -98,11 +98,6 @@ export const databaseName = text(
   '_users or the name of a database, which has lower-case letters, digits and _$()+-/ and begins with a letter',
 );
 
-export const databasePrefix = text(
-  /^[a-z][a-z\d_$()+/-]{0,99}$/,
-  'at most 100 lower-case letters, digits and _$()+-/, beginning with a letter',
-);
-
 /**
  * Refuses sharing with all origins with credentials: every page could act as the logged-in user. If the section of one host and the general one
  * would together permit that, nothing is shared.
@@ -173,17 +168,9 @@ export const tokenKey: Check = (config, section, key) => {
   }
 };
 
-export const path = text(
-  /^(?:(?:\\\.|[^.])+(?:\.(?=.)|$))*$/,
-  'names of claims with dots between them, such as realm_access.roles, and with \\. for a dot within a name',
-);
-
 /** For settings that only a server acts on: it has a check of its own. */
 export const ofServers: Check = (_config, section, key) => {
-  throw new DatabaseError(
-    'bad_request',
-    `Setting ${section}/${key} has no effect here: only a server on Node acts on it.`,
-  );
+  throw new DatabaseError('bad_request', `Setting ${section}/${key} has no effect here: only servers act on it.`);
 };
 
 export const virtualHost: Check = (config, section, key) => {

@@ -37,9 +37,9 @@ export function createAccounts(options: AccountOptions): AccountsPart {
   const failures = new LoginFailureLog(log);
   return {
     service: {
-      logIn: (name, password, address) =>
+      logIn: ({ name, password, code }, address) =>
         orElse(
-          () => logins.logIn(name, password, address),
+          () => logins.logIn(name, password, address, code),
           (error) => {
             if (isRefused(error)) failures.note({ way: 'a session', name, address });
             throw error;

@@ -7,6 +7,7 @@ import { createConfig, type SettingsStore } from '../../core/config/config-store
 import { IniFile } from '../data-folder/ini-file.ts';
 import { checkIssuer } from '../network/trusted-issuers.ts';
 import { type PresetName, presetSettings } from './presets.ts';
+import { checkUserDatabases } from './user-databases-check.ts';
 
 /** The settings that a start passes. */
 export interface GivenOptions {
@@ -35,7 +36,10 @@ function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = {} }: G
 
 /** Returns the given settings over the preset's and the defaults. Fails with `bad_request` on an invalid one. */
 export function givenConfig(options: GivenOptions, log?: Log): SettingsStore {
-  return createConfig(givenSettings(options), log, presetSettings(options.preset), { jwt_issuers: checkIssuer });
+  return createConfig(givenSettings(options), log, presetSettings(options.preset), {
+    jwt_issuers: checkIssuer,
+    couch_peruser: checkUserDatabases,
+  });
 }
 
 /**

@@ -2,12 +2,12 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { RecognisedToken, TokenConfig, TokenIssuers } from '../../accounts/contract.ts';
 import { admitted, refusal, refuse, stillAdmitted, type UserClaims } from '../../accounts/schemes/bearer-token.ts';
+import { rolesClaimPath } from '../../accounts/schemes/roles-claim.ts';
 import { isDatabaseError } from '../../base/errors/database-error.ts';
 import { type Clock, systemClock } from '../../base/shared/clock.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import { Notifier } from '../../base/shared/notifier.ts';
 import type { Config, Log } from '../../base/system/contract.ts';
-import { rolesClaimPath } from '../../base/system/token-claims.ts';
 import { IssuerKeys } from './issuer-keys.ts';
 import { findIssuer, ISSUERS_SECTION, type TrustedIssuer } from './trusted-issuers.ts';
 

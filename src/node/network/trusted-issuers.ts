@@ -1,9 +1,9 @@
 /** The section `jwt_issuers`: the OpenID providers whose tokens the server trusts (docs/http/accounts.md#openid-providers). */
 import type { TokenConfig } from '../../accounts/contract.ts';
+import { claimPath } from '../../accounts/schemes/roles-claim.ts';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { Config } from '../../base/system/contract.ts';
-import { claimPath } from '../../base/system/token-claims.ts';
 
 export const ISSUERS_SECTION = 'jwt_issuers';
 

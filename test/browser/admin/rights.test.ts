@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { codeAt } from '../../../src/accounts/passwords/one-time-codes.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { type AdminPage, useAdminPage } from './admin-page.ts';
 
@@ -23,6 +24,32 @@ describe.each(chosenEngines())('the administration page without the rights of an
     await page.fill('Password', 'anapw');
     await page.press('Log in', 'button[type=submit]');
     await page.sees('Only ana and the admins of the server can read and write documents.');
+  });
+
+  test('lets a user in who has an authenticator app, with its code only', async () => {
+    await openWithAna(page);
+    // The key of the test values of RFC 6238, in Base32.
+    const totp = { key: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' };
+    await page.ask('PUT', '_users/org.couchdb.user:eva', {
+      type: 'user',
+      name: 'eva',
+      roles: [],
+      password: 'evapw',
+      totp,
+    });
+    await page.goTo('#/login');
+    await page.fill('Name', 'eva');
+    await page.fill('Password', 'evapw');
+    await page.press('Log in', 'button[type=submit]');
+    await page.sees('Name or password is incorrect.');
+    const step = Math.floor(Date.now() / 30_000);
+    await page.fill(
+      'Code',
+      await codeAt({ key: new TextEncoder().encode('12345678901234567890'), hash: 'SHA-1', digits: 6 }, step),
+    );
+    await page.press('Log in', 'button[type=submit]');
+    await page.sees('Log out');
+    expect(await page.violations()).toEqual([]);
   });
 
   test('marks databases that nobody may read, and those of others', async () => {

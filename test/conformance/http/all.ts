@@ -13,6 +13,7 @@ import accountsReaderAcl from './accounts/reader-acl.ts';
 import accountsSecurityValidation from './accounts/security-validation.ts';
 import accountsSessionCookies from './accounts/session-cookies.ts';
 import accountsSessionRenewal from './accounts/session-renewal.ts';
+import accountsTotp from './accounts/totp.ts';
 import accountsUsersDb from './accounts/users-db.ts';
 import accountsUsersDbSecurity from './accounts/users-db-security.ts';
 import admins from './admins.ts';
@@ -156,6 +157,7 @@ export const suites: readonly Suite[] = [
   accountsCaches,
   accountsEndedSessions,
   accountsJwt,
+  accountsTotp,
   accountsLogIns,
   accountsOauth,
   accountsOpenFeeds,

@@ -39,10 +39,17 @@ export interface AccountsPart extends HandlerPart<AccountsService, keyof typeof 
   close(): void;
 }
 
+interface Credentials {
+  readonly name: string;
+  readonly password: string;
+  /** Of the user's authenticator; empty if none was sent. */
+  readonly code: string;
+}
+
 /** What the handlers of sessions work with. */
 interface AccountsService {
   /** See `Logins`. */
-  logIn(name: string, password: string, address: string): MaybePromise<Account>;
+  logIn(credentials: Credentials, address: string): MaybePromise<Account>;
   /** Returns the value of `Set-Cookie` that begins a session. */
   beginSession(account: Account, way: Way): Promise<string>;
   /** See `SessionCookies.end`. */
@@ -95,9 +102,9 @@ export function getSession(_service: AccountsService, context: Context): Answer 
 export async function postSession(service: AccountsService, context: Context): Promise<Answer> {
   const next = redirectOf(context, 'next');
   const fail = redirectOf(context, 'fail');
-  const { name, password } = await readCredentials(context);
+  const credentials = await readCredentials(context);
   try {
-    const account = await service.logIn(name, password, context.clientAddress);
+    const account = await service.logIn(credentials, context.clientAddress);
     return withCookie(loggedIn(context, account, next), await service.beginSession(account, wayOf(context)));
   } catch (error) {
     if (!isDatabaseError(error, 'unauthorized')) throw error;
@@ -126,15 +133,19 @@ function notLoggedIn(context: Context, failure: DatabaseError, fail: string | un
 }
 
 /** Reads JSON, or a form; some clients call the name `username`. A missing value is empty, which matches no account. */
-async function readCredentials(context: Context): Promise<{ readonly name: string; readonly password: string }> {
+async function readCredentials(context: Context): Promise<Credentials> {
   if (JSON_TYPE.test(context.header('content-type') ?? '')) {
     const body = await readObject(context, CREDENTIALS);
     const name = ownMember(body, 'name') ?? ownMember(body, 'username');
-    return { name: textOf(name), password: textOf(ownMember(body, 'password')) };
+    return {
+      name: textOf(name),
+      password: textOf(ownMember(body, 'password')),
+      code: textOf(ownMember(body, 'token')),
+    };
   }
   const form = new URLSearchParams(await readText(context, CREDENTIALS));
   const name = form.get('name') ?? form.get('username') ?? '';
-  return { name, password: form.get('password') ?? '' };
+  return { name, password: form.get('password') ?? '', code: form.get('token') ?? '' };
 }
 
 function textOf(value: unknown): string {

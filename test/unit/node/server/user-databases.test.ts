@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, type ServerOptions, startServer } from '../../../../src/node/server/server.ts';
 import { databaseOfUser, NEW_SECURITY, withoutUser, withUser } from '../../../../src/node/server/user-security.ts';
+import { newSchema, postgresUrl } from '../../../support/postgres/postgres.ts';
 
 let temporary = '';
 const running: RunningServer[] = [];
@@ -39,6 +40,16 @@ class Client {
   async signUp(name: string): Promise<void> {
     const user = { type: 'user', name, roles: [], password: `secret of ${name}` };
     expect((await this.send('PUT', `_users/org.couchdb.user:${name}`, user)).status).toBe(201);
+  }
+
+  /** As `signUp`, while servers of a cluster change places. */
+  async signUpLater(name: string): Promise<void> {
+    const user = { type: 'user', name, roles: [], password: `secret of ${name}` };
+    const path = `_users/org.couchdb.user:${name}`;
+    // What was answered with 503 may have been written.
+    await expect
+      .poll(async () => (await this.send('PUT', path, user)).status, { timeout: 60_000 })
+      .toSatisfy((status) => status === 201 || status === 409);
   }
 
   async deleteUser(name: string): Promise<void> {
@@ -163,6 +174,59 @@ describe('a database per user', () => {
     await client.set('couch_peruser/enable', 'true');
     await client.databases('later-616e61', 'later-626f62', ANA);
   });
+});
+
+const url = await postgresUrl();
+
+// A contributor may have no PostgreSQL; in CI `postgresUrl` fails in place of returning undefined.
+test.skipIf(url === undefined)(
+  'one server of several gives users their databases, and another one goes on',
+  async () => {
+    const storage = newSchema(url ?? '');
+    const config = { admins: { root: 'secret' }, ...on };
+    const options = { storage, cluster: true, port: 0, host: '127.0.0.1', logLevel: 'none', config } as const;
+    const first = await startServer(options);
+    running.push(first);
+    const second = await startServer(options);
+    running.push(second);
+    const [one, other] = [new Client(first), new Client(second)];
+    await expect.poll(async () => (await other.send('GET', '_up')).status, { timeout: 60_000 }).toBe(200);
+    await one.send('PUT', '_users');
+    const names = Array.from({ length: 12 }, (_, n) => `user${n}`);
+    const databases = names.map((name) => databaseOfUser('userdb-', name)).sort();
+    // Of these each server owns some.
+    for (const [n, name] of names.slice(0, 10).entries()) await (n % 2 === 0 ? one : other).signUp(name);
+    await other.databases(...databases.filter((name) => !/(?:3130|3131)$/.test(name)));
+    for (const name of names.slice(0, 10)) {
+      const { members } = (await other.securityOf(databaseOfUser('userdb-', name))).json;
+      expect(members).toEqual({ names: [name], roles: ['_admin'] });
+    }
+    await one.deleteUser('user3');
+    await expect
+      .poll(async () => (await other.securityOf(databaseOfUser('userdb-', 'user3'))).json.members.names, {
+        timeout: 60_000,
+      })
+      .toEqual([]);
+    await first.close();
+    running.shift();
+    await expect.poll(async () => (await other.send('GET', '_up')).status, { timeout: 60_000 }).toBe(200);
+    for (const name of names.slice(10)) await other.signUpLater(name);
+    await other.databases(...databases);
+  },
+  180_000,
+);
+
+test('settings that no name can begin with are refused', async () => {
+  const { client } = await start();
+  for (const value of ['', '_x', 'Users-', '1', 'x'.repeat(101)]) {
+    expect(await client.send('PUT', '_config/couch_peruser/database_prefix', value)).toMatchObject({
+      status: 400,
+      json: {
+        reason: expect.stringMatching(/^Setting couch_peruser\/database_prefix can't begin the name of a database/),
+      },
+    });
+  }
+  expect((await client.send('PUT', '_config/couch_peruser/enable', 'yes')).status).toBe(400);
 });
 
 test.for([
