@@ -77,8 +77,7 @@ export class Compression {
     const { body } = plain;
     const isLongText = typeof body === 'string' && body.length > LONG_TEXT;
     const isWhole = body instanceof Uint8Array || (typeof body === 'string' && !isLongText);
-    // A stream may be flushed after each row, and live long: gzip does that in less memory.
-    const [coding = 'gzip'] = isWhole || !accepted.includes('gzip') ? accepted : ['gzip' as const];
+    const [coding = 'gzip'] = accepted;
     const headers = codedHeaders(plain.headers, coding);
     if (method === 'HEAD') return discarded({ ...plain, headers });
     const coded = { ...plain, headers };
