@@ -34,8 +34,12 @@ export interface Resource<H> {
 /** Resources by their path. One that ends in `/*` matches paths with further segments, and also the path without any. */
 export type Table<H> = ReadonlyMap<string, Resource<H>>;
 
+/** A POST that only reads may also be a QUERY (docs/http/requests.md#query). */
 export function resource<H>(allow: string, actions: Readonly<Record<string, Action<H>>>): Resource<H> {
-  return { allow, actions: new Map(Object.entries(actions)) };
+  const { POST } = actions;
+  return POST?.isReadOnly
+    ? { allow: `${allow},QUERY`, actions: new Map(Object.entries({ ...actions, QUERY: POST })) }
+    : { allow, actions: new Map(Object.entries(actions)) };
 }
 
 /** A resource whose methods all do the same. */

@@ -15,7 +15,7 @@ import { parseDocId } from '../database/documents/identifiers.ts';
 import type { Database } from '../database/store/contract.ts';
 import { readChangeParameters } from './database/change-parameters.ts';
 import { isBelow, parseTarget } from './request/address.ts';
-import { isStream } from './request/bodies.ts';
+import { isStream, requireJsonType } from './request/bodies.ts';
 import { boundedBody } from './request/bounded-upload.ts';
 import type { Answer, Context, Handler } from './request/context.ts';
 import type { DatabaseHandler, DocumentHandler } from './request/handlers.ts';
@@ -170,8 +170,10 @@ export class Router {
     database: string | undefined,
     answer: (handler: H) => MaybePromise<Answer>,
   ): MaybePromise<Answer> {
+    context.acceptsQuery = actions.has('QUERY');
     const action = actions.get(context.method);
     if (action === undefined) throw new MethodNotAllowed(allow);
+    if (context.method === 'QUERY') requireJsonType(context);
     return whenReady(authorize(context, action, database, this.#accounts), () => {
       const { request, grant } = context;
       const body = boundedBody(context.services.config, request.body);

@@ -14,7 +14,7 @@ import { ownHost } from '../response/locations.ts';
 import { withHeader } from '../response/responses.ts';
 import { isJsonp } from './jsonp.ts';
 
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT', 'COPY', 'OPTIONS'];
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'TRACE', 'CONNECT', 'COPY', 'OPTIONS', 'QUERY'];
 
 /** The headers that requests may have if `cors/headers` is unset. */
 const REQUEST_HEADERS: readonly string[] = [

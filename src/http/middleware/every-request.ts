@@ -69,15 +69,16 @@ export function refuseWhenClosing(isClosing: () => boolean, next: Handler): Hand
 
 const SERVER = `Settee/${VERSION}`;
 
-/** Sets `Server` and `Date`, and forbids guessing the type of the response. */
+/** Sets `Server` and `Date`, says where the method QUERY is answered, and forbids guessing the type of the response. */
 export function addServerHeaders(clock: Clock, next: Handler): Handler {
   const date = new HttpDate(clock);
-  const addTo = (answer: Answer): Answer => {
+  const addTo = (answer: Answer, { acceptsQuery }: Context): Answer => {
+    if (acceptsQuery) withHeader(answer, 'accept-query', 'application/json');
     withHeader(answer, 'server', SERVER);
     withHeader(answer, 'x-content-type-options', 'nosniff');
     return withHeader(answer, 'date', date.now());
   };
-  return (context) => whenReady(next(context), addTo);
+  return (context) => whenReady(next(context), (answer) => addTo(answer, context));
 }
 
 /** The date in HTTP's format, built once a second: building it takes more than a microsecond. */

@@ -111,6 +111,8 @@ export class Context {
   method: string;
   /** The response body will be dropped: don't produce an expensive one. */
   isHead = false;
+  /** Whether the resource also answers QUERY (docs/http/requests.md#query). */
+  acceptsQuery = false;
   /** The sender of the request: anonymous until it has been identified. */
   user: User;
   /** How the user was identified; undefined without credentials, and for requests of the service itself. */

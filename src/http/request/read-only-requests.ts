@@ -37,7 +37,7 @@ const SYSTEM_DATABASES: readonly string[] = ['_users', '_global_changes'];
 /** Below `_node/_local`. */
 const OF_EACH_SERVER: readonly string[] = ['_stats', '_system', '_prometheus'];
 
-const READING_METHODS: readonly string[] = ['GET', 'HEAD'];
+const READING_METHODS: readonly string[] = ['GET', 'HEAD', 'QUERY'];
 /** Methods that read or write depending on the path. */
 const OPEN_METHODS: readonly string[] = ['POST', 'OPTIONS'];
 

@@ -14,7 +14,7 @@ const RETRY_MS = 50;
 /** Requests that take longer than this, or twice as long, notice that their client has gone. */
 const LOOK_MS = 250;
 /** Requests without effects, which may be sent a second time. */
-const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'QUERY']);
 
 export interface DialEvents {
   /** The other end takes requests. */

@@ -19,7 +19,7 @@ const NOT_HTTP: Refusal = {
     'This is not a request in HTTP/1.1. If it was meant to be one, percent-encode spaces and letters outside ASCII in its address (ä is %C3%A4), and check its headers.',
 };
 
-const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT';
+const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT,QUERY';
 
 /** 405 for a method that no resource has. */
 export const UNKNOWN_METHOD: Refusal = {

@@ -102,6 +102,7 @@ import numbers from './numbers.ts';
 import oldApp from './old-app.ts';
 import openRevs from './open-revs.ts';
 import purge from './purge.ts';
+import queryMethod from './query-method.ts';
 import readDocuments from './read-documents.ts';
 import recreateDoc from './recreate-doc.ts';
 import reduce from './reduce.ts';
@@ -253,6 +254,7 @@ export const suites: readonly Suite[] = [
   oldApp,
   openRevs,
   purge,
+  queryMethod,
   readDocuments,
   recreateDoc,
   reduce,

@@ -100,6 +100,6 @@ export default suite('bulk_get', [
   }),
 
   test('only POST is allowed', async (t) => {
-    assertAllowed(await t.at('GET', '/_bulk_get'), 'POST');
+    assertAllowed(await t.at('GET', '/_bulk_get'), 'POST,QUERY');
   }),
 ]);

@@ -68,7 +68,7 @@ export default suite('corrections_lists', [
     assertError(wrong, 400, 'query_parse_error', 'Invalid value for integer: ten');
     assertError(await t.request('GET', '/_dbs_info?startkey=a'), 400, 'bad_request', 'invalid_json');
     assert.equal((await t.request('HEAD', '/_dbs_info')).status, 200);
-    assertAllowed(await t.request('PUT', '/_dbs_info'), 'GET,HEAD,POST');
+    assertAllowed(await t.request('PUT', '/_dbs_info'), 'GET,HEAD,POST,QUERY');
   }),
 
   test("_bulk_get returns multipart only if the client doesn't accept JSON", async (t) => {

@@ -109,7 +109,7 @@ export default suite('cors', [
       assertShared(answer);
       assert.equal(
         answer.header('access-control-allow-methods'),
-        'GET, HEAD, POST, PUT, DELETE, TRACE, CONNECT, COPY, OPTIONS',
+        'GET, HEAD, POST, PUT, DELETE, TRACE, CONNECT, COPY, OPTIONS, QUERY',
       );
       assert.equal(answer.header('access-control-allow-headers'), 'content-type, authorization, If-None-Match');
       assert.equal(answer.header('access-control-max-age'), '12345');

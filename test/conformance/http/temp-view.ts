@@ -80,6 +80,6 @@ export default suite('temp_view', [
     assert.equal((await t.at('POST', '/_temp_view', { json: {} })).status, 400);
     const wrong = await t.at('POST', '/_temp_view', { json: { map: 'function (' } });
     assert.deepEqual([wrong.status, at(wrong.json, 'error')], [500, 'compilation_error']);
-    assertAllowed(await t.get('/_temp_view'), 'POST');
+    assertAllowed(await t.get('/_temp_view'), 'POST,QUERY');
   }),
 ]);

@@ -106,8 +106,8 @@ export default suite('view_basics', [
 
   test('other methods and paths of unknown views are refused', async (t) => {
     await putViews(t, { v: 'function (doc) {}' });
-    assertAllowed(await t.at('PUT', '/_design/test/_view/v'), 'GET,POST,HEAD');
-    assertAllowed(await t.at('DELETE', '/_design/test/_view/v'), 'GET,POST,HEAD');
+    assertAllowed(await t.at('PUT', '/_design/test/_view/v'), 'GET,POST,HEAD,QUERY');
+    assertAllowed(await t.at('DELETE', '/_design/test/_view/v'), 'GET,POST,HEAD,QUERY');
     assertError(await t.get('/_design/test/_view/w'), 404, 'not_found', 'missing_named_view');
     assertError(await t.get('/_design/test/_view/v/w'), 404, 'not_found', 'missing_named_view');
     assertError(await t.get('/_design/other/_view/v'), 404, 'not_found', 'missing');

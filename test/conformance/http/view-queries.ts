@@ -55,6 +55,6 @@ export default suite('view_queries', [
     const none = await t.at('POST', path, { json: { keys: [] } });
     assertError(none, 400, 'bad_request', '`queries` must be a JSON list of objects.');
     assertError(await t.get(path), 404, 'not_found', 'missing_named_view');
-    assertAllowed(await t.at('PUT', path), 'GET,POST,HEAD');
+    assertAllowed(await t.at('PUT', path), 'GET,POST,HEAD,QUERY');
   }),
 ]);

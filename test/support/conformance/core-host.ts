@@ -72,6 +72,7 @@ export class CoreHost implements Host {
       network: 'the core in this process was given no network',
       gateway: options.basePath === undefined ? true : 'virtual hosts are for services at the root',
       'restart-request': 'nobody is there who could open the core anew',
+      'query-method': true,
       'one-process': options.isShared === true ? 'each service has limits and counts of its own' : true,
       'function-threads': options.createWorkers === undefined ? 'this core was given no threads' : true,
     };

@@ -75,4 +75,5 @@ const ofAnyPage = {
   'restart-request': true,
   'function-threads': true,
   'one-process': true,
+  'query-method': true,
 } as const satisfies Capabilities;

@@ -54,7 +54,8 @@ export type Capability =
   | 'gateway'
   | 'restart-request'
   | 'function-threads'
-  | 'one-process';
+  | 'one-process'
+  | 'query-method';
 
 /** `true`, or the reason why this host lacks it. */
 export type Capabilities = Readonly<Record<Capability, true | string>>;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage, METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -31,6 +31,7 @@ const capabilities: Capabilities = {
   'restart-request': true,
   'function-threads': true,
   'one-process': true,
+  'query-method': METHODS.includes('QUERY') ? true : 'the parser of this version of Node does not know QUERY',
   clock: 'the server uses the clock of its machine',
 };
 

@@ -64,8 +64,8 @@ function handlersFor(kind: ListKind): ListHandlers {
 
 async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
-    // A tag belongs to an address, which does not include the body of a POST.
-    const isTagged = kind.raisesSequence && context.method === 'GET';
+    // A tag belongs to an address, which does not include the body of a POST. It does include that of a QUERY.
+    const isTagged = kind.raisesSequence && context.method !== 'POST';
     const tag = isTagged
       ? await momentTag(lease.database, lease.snapshot, readerTag(context, lease.database))
       : undefined;

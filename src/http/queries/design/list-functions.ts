@@ -53,7 +53,7 @@ export async function list(
     throw new DatabaseError('list_error', 'Bad path.');
   }
   const design = await withSnapshot(context, name, (snapshot) => readDesign(snapshot, designName));
-  const body = context.method === 'POST' ? await readText(context) : undefined;
+  const body = ['POST', 'QUERY'].includes(context.method) ? await readText(context) : undefined;
   const subject = { design, functionName, body };
   if (second === undefined && first === ALL_DOCS) {
     return withSnapshotLease(context, name, (lease) => answerDocuments(service, context, lease, subject));

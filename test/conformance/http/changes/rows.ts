@@ -119,6 +119,6 @@ export default suite('changes_rows', [
   }),
 
   test('only GET and POST are allowed', async (t) => {
-    for (const method of ['PUT', 'DELETE']) assertAllowed(await t.at(method, '/_changes'), 'GET,HEAD,POST');
+    for (const method of ['PUT', 'DELETE']) assertAllowed(await t.at(method, '/_changes'), 'GET,HEAD,POST,QUERY');
   }),
 ]);

@@ -19,7 +19,7 @@ function answersIn(received: string): { status: number; headers: Record<string, 
 describe('requests that Node would answer by itself, or not at all', () => {
   const first = 'GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const host = 'Host: localhost\r\n';
-  const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT';
+  const METHODS = 'COPY,DELETE,GET,HEAD,OPTIONS,POST,PUT,QUERY';
 
   const cases: readonly (readonly [what: string, text: string, status: number, error: string])[] = [
     ['no Host', 'GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
