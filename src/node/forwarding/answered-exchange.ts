@@ -57,13 +57,15 @@ export class AnsweredExchange implements PlainRequest {
     this.#options = options;
     this.method = head.method;
     this.url = head.url;
-    this.headers = head.headers;
     this.peer = head.peer;
     this.scheme = head.scheme;
     this.user = head.user;
     this.hops = head.hops;
     const trace = parseTrace(head.headers);
-    if (trace !== undefined || head.isObserved === true) this.observed = { trace: trace && traceHeaders(trace) };
+    const onward = trace && traceHeaders(trace);
+    // Another process to which the request is passed on takes it from there.
+    this.headers = onward === undefined ? head.headers : { ...head.headers, ...onward };
+    if (onward !== undefined || head.isObserved === true) this.observed = { trace: onward };
     if (head.body === 'stream') {
       this.#received = new ReceivedStream(link, id, head.length, (reason) => this.#stopBody(reason));
     }
