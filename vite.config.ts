@@ -19,6 +19,7 @@
  * | `browser/settee-sw-precache.js` | what keeps the files of an app, a classic script that the service worker imports if it has a list of them |
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
+ * | `library/react.js`, `library/vue.js`, `library/svelte.js`, `library/solid.js` | `settee/react` and so on: what follows a database in these frameworks |
  * | `utils/` | the administration page, and the script with which a service worker serves it (`src/packages/build/admin-page.ts`) |
  * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/packages/build/prepack.mjs` |
  *
@@ -251,6 +252,10 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   swLibrary: libraryFile('sw', './src/browser/sw/index.ts', []),
   viteLibrary: libraryFile('vite', './src/packages/vite/index.ts', ['vite', /^node:/]),
   mswLibrary: libraryFile('msw', './src/browser/msw/index.ts', ['msw']),
+  reactLibrary: libraryFile('react', './src/packages/frameworks/react.ts', ['react']),
+  vueLibrary: libraryFile('vue', './src/packages/frameworks/vue.ts', ['vue']),
+  svelteLibrary: libraryFile('svelte', './src/packages/frameworks/svelte.ts', ['svelte/reactivity']),
+  solidLibrary: libraryFile('solid', './src/packages/frameworks/solid.ts', ['solid-js']),
 };
 
 const present = Object.fromEntries(

@@ -8,7 +8,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, write
 import { dirname, join, relative } from 'node:path';
 import { build, checkNode, install, PreparationError, root } from '../../node/prepare.mjs';
 
-/** The entries that have types, as folders below `src`. */
+/** The folders below `src` with entries that have types. */
 const TYPED = [
   'browser/client',
   'packages/database-client',
@@ -16,7 +16,11 @@ const TYPED = [
   'browser/sw',
   'packages/vite',
   'browser/msw',
+  'packages/frameworks',
 ];
+
+/** The names of the entries in a folder that has several. */
+const ENTRIES = { 'packages/frameworks': ['react', 'solid', 'svelte', 'vue'] };
 
 try {
   checkNode();
@@ -36,7 +40,9 @@ function writeDeclarations(target) {
   try {
     for (const entry of TYPED) compile(join(root, 'src', entry, 'tsconfig.types.json'), staging);
     const kept = new Set();
-    for (const entry of TYPED) keepReachable(join(staging, 'src', entry, 'index.d.ts'), kept);
+    for (const folder of TYPED)
+      for (const entry of ENTRIES[folder] ?? ['index'])
+        keepReachable(join(staging, 'src', folder, `${entry}.d.ts`), kept);
     for (const file of filesBelow(staging)) if (!kept.has(file)) rmSync(file);
     rmSync(target, { recursive: true, force: true });
     renameSync(staging, target);

@@ -154,8 +154,12 @@ describe('settee installed in an empty folder', () => {
       'dist/browser/settee-worker.js',
       'dist/browser/settee.js',
       'dist/library/msw.js',
+      'dist/library/react.js',
+      'dist/library/solid.js',
+      'dist/library/svelte.js',
       'dist/library/sw.js',
       'dist/library/vite.js',
+      'dist/library/vue.js',
       ...files.filter((file) => file.startsWith('dist/types/')),
       ...files.filter((file) => file.startsWith('dist/utils/assets/')),
       'dist/utils/index.html',
@@ -164,7 +168,7 @@ describe('settee installed in an empty folder', () => {
       'package.json',
     ]);
     expect(filesOf(join(app, 'node_modules/settee/src'))).toEqual(['README.md', 'node/settee-command.mjs']);
-    expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(30);
+    expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(40);
   });
 
   test('has the script for service workers with exactly the files of the administration page', () => {

@@ -17,6 +17,7 @@ const typed = [
   'browser/sw',
   'packages/vite',
   'browser/msw',
+  'packages/frameworks',
 ];
 
 let folder = '';

@@ -1,0 +1,138 @@
+/** What a component shows of a database: read once, and again whenever changes concern it. Knows no framework. */
+import { pause } from '../../base/shared/clock.ts';
+import type { Database } from '../database-client/contract.ts';
+import { type Follower, follow } from './shared-feed.ts';
+
+export type LiveStatus = 'idle' | 'loading' | 'ready' | 'failed';
+
+/** What all states have in common. */
+export interface LiveState {
+  /**
+   * `idle`: nothing was asked for. `loading`: nothing was read yet, or what is shown belongs to the question before. `failed`: `error` says
+   * why; it is tried again by itself.
+   */
+  readonly status: LiveStatus;
+  /** A `SetteeError`, or what `fetch` failed with. Undefined as soon as a read succeeds. */
+  readonly error: unknown;
+}
+
+/** What frameworks follow. `get` returns the same object until something changes. */
+export interface Followable<State> {
+  get(): State;
+  /** Nothing is read before the first call. */
+  subscribe(listener: () => void): () => void;
+}
+
+/** `Question`: what is read, as JSON; undefined for nothing. `Content`: what was read, with its names in the state. */
+export abstract class LiveValue<T extends object, Question, Content extends object>
+  implements Followable<LiveState & Content>, Follower
+{
+  protected readonly database: Database<T>;
+  readonly #nothing: Content;
+  readonly #listeners = new Set<() => void>();
+  #question: Question | undefined;
+  #questionText: string | undefined;
+  #state: LiveState & Content;
+  #contentText = '';
+  #leave: (() => void) | undefined;
+  #isReading = false;
+  #mustRead = false;
+
+  constructor(database: Database<T>, question: Question | undefined, nothing: Content) {
+    this.database = database;
+    this.#nothing = nothing;
+    this.#question = question;
+    this.#questionText = JSON.stringify(question);
+    this.#state = this.#before(nothing);
+  }
+
+  /** Sends the requests for a question. */
+  protected abstract read(question: Question): Promise<Content>;
+
+  /** Whether changes of these documents concern the question. */
+  protected abstract concerns(ids: ReadonlySet<string>, question: Question): boolean;
+
+  /** What is shown while a new question is read: by default, what the one before has brought. */
+  protected meanwhile(shown: Content): Content {
+    return shown;
+  }
+
+  readonly get = (): LiveState & Content => this.#state;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    // A listener of its own for each call: a function may subscribe twice.
+    const own = () => listener();
+    this.#listeners.add(own);
+    this.#leave ??= follow(this.database, this);
+    return () => {
+      this.#listeners.delete(own);
+      if (this.#listeners.size > 0) return;
+      this.#leave?.();
+      this.#leave = undefined;
+    };
+  };
+
+  /** Asks something else. Listeners are called later: a framework may call this while it renders. */
+  ask(question: Question | undefined): void {
+    const text = JSON.stringify(question);
+    if (text === this.#questionText) return;
+    this.#question = question;
+    this.#questionText = text;
+    this.#contentText = '';
+    this.#state = this.#before(question === undefined ? this.#nothing : this.meanwhile(this.#state));
+    queueMicrotask(() => this.#notify());
+    if (this.#leave !== undefined) void this.#readAgain();
+  }
+
+  changed(ids: ReadonlySet<string> | undefined): void {
+    if (this.#question === undefined) return;
+    if (ids === undefined || this.concerns(ids, this.#question)) void this.#readAgain();
+  }
+
+  failed(error: unknown): void {
+    this.#state = { ...this.#state, status: 'failed', error };
+    this.#contentText = '';
+    this.#notify();
+  }
+
+  #before(content: Content): LiveState & Content {
+    return { ...content, status: this.#question === undefined ? 'idle' : 'loading', error: undefined };
+  }
+
+  /** One read at a time. Between two of them it waits as long as the former took, so that steady changes leave half of the time to others. */
+  async #readAgain(): Promise<void> {
+    this.#mustRead = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    while (this.#mustRead && this.#leave !== undefined && this.#question !== undefined) {
+      this.#mustRead = false;
+      const began = performance.now();
+      const text = this.#questionText;
+      await this.#readOnce(this.#question, text);
+      if (this.#mustRead && text === this.#questionText) await pause(performance.now() - began);
+    }
+    this.#isReading = false;
+  }
+
+  async #readOnce(question: Question, text: string | undefined): Promise<void> {
+    try {
+      const content = await this.read(question);
+      if (text === this.#questionText) this.#show(content);
+    } catch (error) {
+      if (text === this.#questionText) this.failed(error);
+    }
+  }
+
+  /** Listeners are not called for what is shown already. */
+  #show(content: Content): void {
+    const text = JSON.stringify(content);
+    if (text === this.#contentText) return;
+    this.#contentText = text;
+    this.#state = { ...content, status: 'ready', error: undefined };
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
