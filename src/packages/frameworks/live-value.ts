@@ -16,6 +16,11 @@ export interface LiveState {
   readonly error: unknown;
 }
 
+/** Whether a server renders the page: then nothing is followed. */
+export function isOnServer(): boolean {
+  return !('document' in globalThis);
+}
+
 /** What frameworks follow. `get` returns the same object until something changes. */
 export interface Followable<State> {
   get(): State;

@@ -14,7 +14,7 @@ import type { FindQuery } from '../interface/selectors.ts';
 import { type DocumentState, documentQuestion, LiveDocument } from './live-document.ts';
 import { LiveQuery, LiveView, type QueryState, type ViewState, viewQuestion } from './live-query.ts';
 import { followSync } from './live-sync.ts';
-import type { Followable } from './live-value.ts';
+import { type Followable, isOnServer } from './live-value.ts';
 
 export type { DocumentState } from './live-document.ts';
 export type { QueryState, ViewState } from './live-query.ts';
@@ -80,6 +80,7 @@ function shownOf<Question, State>(
     subscribe: (run) => {
       live.ask(question());
       run(live.get());
+      if (isOnServer()) return () => {};
       return live.subscribe(() => run(live.get()));
     },
   };

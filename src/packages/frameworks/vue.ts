@@ -13,7 +13,7 @@ import type { FindQuery } from '../interface/selectors.ts';
 import { type DocumentState, documentQuestion, LiveDocument } from './live-document.ts';
 import { LiveQuery, LiveView, type QueryState, type ViewState, viewQuestion } from './live-query.ts';
 import { followSync } from './live-sync.ts';
-import type { Followable } from './live-value.ts';
+import { type Followable, isOnServer } from './live-value.ts';
 
 export type { DocumentState } from './live-document.ts';
 export type { QueryState, ViewState } from './live-query.ts';
@@ -57,7 +57,8 @@ export function useSync(sync: MaybeRefOrGetter<Sync | undefined>): Shown<SyncSta
     stop();
     stop = show(followSync(current), shown);
   };
-  if (isInBrowser()) watch(() => toValue(sync), follow, { immediate: true });
+  // A server that renders disposes of no scope.
+  if (!isOnServer()) watch(() => toValue(sync), follow, { immediate: true });
   onScopeDispose(() => stop());
   return shown;
 }
@@ -67,7 +68,7 @@ function useLive<Question, State>(
   question: () => Question | undefined,
 ): Shown<State> {
   const shown = shallowRef(live.get());
-  if (!isInBrowser()) return shown;
+  if (isOnServer()) return shown;
   // The text follows everything inside of the question.
   watch(
     () => JSON.stringify(question()),
@@ -84,9 +85,4 @@ function show<State>(followed: Followable<State>, shown: ShallowRef<State>): () 
   const stop = followed.subscribe(take);
   take();
   return stop;
-}
-
-/** A server that renders disposes of no scope. */
-function isInBrowser(): boolean {
-  return 'document' in globalThis;
 }
