@@ -48,7 +48,7 @@ report(isPrepared() ? await runAll(chosen) : [unprepared]);
 
 /** Every folder with a tsconfig.json of its own: each is an environment, with its own globals. */
 function findProjects() {
-  const folders = ['src', 'test', 'demo', 'site'].filter((folder) => existsSync(join(root, folder)));
+  const folders = ['src', 'test', 'demo', 'docs'].filter((folder) => existsSync(join(root, folder)));
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((path) => basename(path) === 'tsconfig.json' && !path.includes('node_modules'))

@@ -1,4 +1,4 @@
-/** What makes the site from the Markdown files: `site/build`. */
+/** What makes the site from the Markdown files: `docs/site/build`. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { repository } from '../unit/docs/pages.ts';
 
 /** They are plain JavaScript, with packages of the site. */
-const load = (name: string) => import(join(repository, 'site/build', `${name}.mjs`));
+const load = (name: string) => import(join(repository, 'docs/site/build', `${name}.mjs`));
 
 const { toFetch, toCode } = await load('curl');
 const { toRunnable } = await load('script');

@@ -80,8 +80,8 @@ function assembleServer(target) {
   rmSync(target, { recursive: true, force: true });
   const copy = (source, name = source) => {
     mkdirSync(dirname(join(target, name)), { recursive: true });
-    // Pages of a package show the texts of their pictures instead, which would be larger than the code.
-    const filter = (path) => path !== join(root, 'docs', 'pictures');
+    // Pages of a package show the texts of their pictures instead, which would be larger than the code. The site is made in a clone.
+    const filter = (path) => ![join(root, 'docs', 'pictures'), join(root, 'docs', 'site')].includes(path);
     cpSync(join(root, source), join(target, name), { recursive: true, filter });
   };
   const manifest = JSON.parse(readFileSync(join(root, 'src/node/package.json'), 'utf8'));

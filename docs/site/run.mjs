@@ -4,9 +4,9 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join, relative } from 'node:path';
-import { build, checkNode, install, PreparationError, root } from '../src/node/prepare.mjs';
+import { build, checkNode, install, PreparationError, root } from '../../src/node/prepare.mjs';
 
-const folder = join(root, 'site');
+const folder = join(root, 'docs', 'site');
 const [command = 'serve', ...rest] = process.argv.slice(2);
 
 checkNode();
@@ -17,7 +17,7 @@ function prepare() {
     // Examples run in the pages, against Settee as it is built for browsers.
     install();
     build();
-    process.stderr.write('The documentation site, with packages of its own (site/package.json):\n');
+    process.stderr.write('The documentation site, with packages of its own (docs/site/package.json):\n');
     install(folder);
     return true;
   } catch (error) {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const repository = fileURLToPath(new URL('../..', import.meta.url));
+export const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Files outside `docs/`, and those whose place in the site differs from their place in `docs/`. Paths from the repository's root. */
 const placed = {
