@@ -14,6 +14,7 @@ const { checkLinks } = await load('link-check');
 const { makeRelocatable, PLACEHOLDER } = await load('relocatable');
 const { resolveLink } = await load('links');
 const { toFrontPage } = await load('front-page');
+const { addTexts, textOf, toIndex } = await load('texts');
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'settee-site-'));
@@ -143,4 +144,41 @@ test('the first page says what it is, for whom and what to type, then when to ta
   ].map((text) => page.indexOf(text));
   expect(places).toEqual([...places].sort((one, other) => one - other));
   expect(Math.min(...places)).toBeGreaterThan(0);
+});
+
+describe('the texts for programs that read', () => {
+  test('llms.txt has a title, a summary, and a line for each link of the contents', () => {
+    const readme = '# Settee\n\n**A database\nfor apps.**\n';
+    const contents =
+      '# Docs\n\n**To use it**\n\n- [Types](types.md): a type for\n  every shape\n- [Here](nowhere.md): no page\n\n**To change it**\n\n- [Inside](internals.md)\n';
+    const [title, summary, all, ...rest] = toIndex(readme, contents).trim().split('\n\n');
+    expect([title, summary]).toEqual(['# Settee', '> A database for apps.']);
+    expect(all).toContain('](llms-full.txt)');
+    expect(rest).toEqual([
+      '## Docs',
+      '- [Types](types.md): a type for every shape',
+      '## Optional',
+      '- [Inside](internals.md)',
+    ]);
+  });
+
+  test('links of a page lead to other texts', () => {
+    expect(textOf('docs/skills/settee/SKILL.md')).toContain('[types and the helper](../../types.md)');
+    expect(textOf('README.md')).toContain('](first-app.md)');
+    expect(textOf('docs/http/README.md')).toContain('[Document ids](documents.md#document-ids)');
+  });
+
+  test('are there for each page, and all in one file', () => {
+    const folder = folderWith({});
+    addTexts(folder);
+    const whole = readFileSync(join(folder, 'llms-full.txt'), 'utf8');
+    for (const name of ['index.md', 'tutorial.md', 'http/errors.md', 'recipes/react.md', 'skills/settee/SKILL.md']) {
+      const text = readFileSync(join(folder, name), 'utf8');
+      expect(text).toMatch(/^(---\n|# )/);
+      expect(whole).toContain(text.trim());
+    }
+    const index = readFileSync(join(folder, 'llms.txt'), 'utf8');
+    for (const [, address = ''] of index.matchAll(/\]\(([^)]+)\)/g))
+      expect(readFileSync(join(folder, address), 'utf8')).not.toBe('');
+  });
 });

@@ -9,6 +9,7 @@ import { links } from '../build/links.mjs';
 import { otherMarkdown, pages, readPage, repository, sidebar } from '../build/pages.mjs';
 import { HEAD_SCRIPT, makeRelocatable, PLACEHOLDER } from '../build/relocatable.mjs';
 import { runnable } from '../build/runnable.mjs';
+import { addTexts } from '../build/texts.mjs';
 
 /** Addresses of files of the repository that pages link to and that are no pages. */
 const linkedFiles = new Set();
@@ -57,6 +58,7 @@ export default defineConfig({
   vue: { template: { transformAssetUrls: false } },
   buildEnd({ outDir }) {
     addFiles(outDir, linkedFiles);
+    addTexts(outDir);
     makeRelocatable(outDir);
     checkLinks(outDir);
   },
