@@ -21,7 +21,7 @@ export interface Trace {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const INVALID_VERSION = 'ff';
-const VERSION = '00';
+const OWN_FORMAT_VERSION = '00';
 const KNOWN_FLAGS = 0b11;
 const ZEROS = /^0+$/;
 const SPAN_ID_BYTES = 8;
@@ -37,7 +37,7 @@ export function parseTrace(headers: Readonly<Record<string, string | string[] | 
   const { traceparent, tracestate } = headers;
   if (typeof traceparent !== 'string') return undefined;
   const [, version, traceId = '', parentId = '', flags = '', more] = TRACEPARENT.exec(traceparent) ?? [];
-  if (version === undefined || version === INVALID_VERSION || (version === VERSION && more !== undefined))
+  if (version === undefined || version === INVALID_VERSION || (version === OWN_FORMAT_VERSION && more !== undefined))
     return undefined;
   if (ZEROS.test(traceId) || ZEROS.test(parentId)) return undefined;
   const state = typeof tracestate === 'string' ? parseState(tracestate) : undefined;
@@ -66,7 +66,7 @@ export function newSpanId(): string {
 
 /** As `traceparent` of what is sent on, and as `traceresponse`. */
 export function formatTrace({ traceId, spanId, flags }: Trace): string {
-  return `${VERSION}-${traceId}-${spanId}-${(flags & KNOWN_FLAGS).toString(16).padStart(2, '0')}`;
+  return `${OWN_FORMAT_VERSION}-${traceId}-${spanId}-${(flags & KNOWN_FLAGS).toString(16).padStart(2, '0')}`;
 }
 
 /** The headers of what is sent on. */
