@@ -1,6 +1,6 @@
 /**
  * `npm run build`, and what `npm pack` runs first, also in a fresh clone: installs and builds what is missing, writes the declarations of
- * the browser's package, which is the repository's root, and assembles the server's package in `dist/packages/settee-server`. Plain
+ * the browser's package, which is the repository's root, and assembles two more in `dist/packages`: `settee-server` and `create-settee`. Plain
  * JavaScript, because it runs before anything is installed. All its messages go to stderr: stdout belongs to `npm pack`.
  */
 import { spawnSync } from 'node:child_process';
@@ -28,6 +28,7 @@ try {
   build();
   writeDeclarations(join(root, 'dist', 'types'));
   assembleServer(join(root, 'dist', 'packages', 'settee-server'));
+  assembleStarter(join(root, 'dist', 'packages', 'create-settee'));
 } catch (error) {
   if (!(error instanceof PreparationError)) throw error;
   process.stderr.write(`${error.message}\n`);
@@ -94,4 +95,11 @@ function assembleServer(target) {
   for (const page of ['README.md', 'CHANGELOG.md', 'LICENSE', 'docs', 'src/README.md']) copy(page);
   const text = JSON.stringify({ ...manifest, bin: { settee: 'command.mjs' } }, null, 2);
   writeFileSync(join(target, 'package.json'), `${text}\n`);
+}
+
+/** The command that makes apps, with its templates. Its page of the documentation is its README. */
+function assembleStarter(target) {
+  rmSync(target, { recursive: true, force: true });
+  cpSync(join(root, 'src', 'packages', 'create'), target, { recursive: true });
+  cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }

@@ -29,10 +29,12 @@ type Node = Readonly<Record<string, unknown>>;
 
 const source = join(import.meta.dirname, '..', '..', '..', 'src');
 
+/** Without the files of the apps that `create-settee` makes: these run elsewhere. */
 export function readSources(): SourceFile[] {
   return readdirSync(source, { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.tsx?$/.test(path))
-    .map((path) => readSource(path.replaceAll('\\', '/')));
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => /\.tsx?$/.test(path) && !path.startsWith('packages/create/templates/'))
+    .map((path) => readSource(path));
 }
 
 /** The folder of `src` in which a file is. */
