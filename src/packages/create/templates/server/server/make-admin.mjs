@@ -31,13 +31,15 @@ try {
   if (password === '') throw new Error('Without a password there is no admin.');
   const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
   const made = await send(`/_config/admins/${encodeURIComponent(name)}`, JSON.stringify(password));
-  if (made.status === 401) console.log('\nThe server has an admin already; this log-in is tried.');
+  if (made.status === 401) process.stdout.write('\nThe server has an admin already; this log-in is tried.');
   else await mustBeOk(made);
   // 412: it exists.
   await mustBeOk(await send('/_users', undefined, { authorization }), 412);
-  console.log(`\nThe server has an admin, and people can sign up. Its administration page is ${server}/_utils/`);
+  process.stdout.write(
+    `\nThe server has an admin, and people can sign up. Its administration page is ${server}/_utils/\n`,
+  );
 } catch (error) {
-  console.error(`\n${error.message}`);
+  process.stderr.write(`\n${error.message}\n`);
   process.exitCode = 1;
 } finally {
   process.stdin.destroy();

@@ -6,7 +6,7 @@ const markup = `
   <form class="add">
     <label>New note <input name="text" required maxlength="1000" autocomplete="off"></label>
     <label>Photo <input name="photo" type="file" accept="image/*"></label>
-    <button>Add</button>
+    <button type="submit">Add</button>
     <output role="alert"></output>
   </form>
   <p class="empty">Loading …</p>
@@ -65,7 +65,7 @@ function toItem(notes: Notes, note: StoredNote): HTMLElement {
   box.addEventListener('change', () => toggleNote(notes, note));
   const label = document.createElement('label');
   label.append(box, Object.assign(document.createElement('span'), { textContent: note.text }));
-  const button = Object.assign(document.createElement('button'), { textContent: 'Delete' });
+  const button = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Delete' });
   button.setAttribute('aria-label', `Delete: ${note.text}`);
   button.addEventListener('click', () => removeNote(notes, note));
   item.append(label, button);

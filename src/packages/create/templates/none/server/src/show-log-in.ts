@@ -6,7 +6,7 @@ const markup = `
     <h2>Log in</h2>
     <label>Name <input name="user" required maxlength="100" autocomplete="username"></label>
     <label>Password <input name="password" type="password" required autocomplete="current-password"></label>
-    <p><button name="action" value="log-in">Log in</button> <button name="action" value="sign-up" class="quiet">Sign up</button></p>
+    <p><button type="submit" name="action" value="log-in">Log in</button> <button name="action" value="sign-up" class="quiet">Sign up</button></p>
     <output role="alert"></output>
   </form>
 `;

@@ -4,7 +4,7 @@ import { find, showNotes } from './show-notes';
 import { textOf } from './sync-text';
 
 const markup = `
-  <div class="account"><span></span> <button class="quiet">Log out</button></div>
+  <div class="account"><span></span> <button type="button" class="quiet">Log out</button></div>
   <p class="sync" role="status"></p>
   <div class="again"></div>
   <div class="list"></div>

@@ -20,7 +20,7 @@ export function NoteList({ notes }: { notes: Notes }) {
         <label>
           Photo <input name="photo" type="file" accept="image/*" />
         </label>
-        <button>Add</button>
+        <button type="submit">Add</button>
         <output role="alert">{problem}</output>
       </form>
       {documents.length === 0 && (
@@ -43,7 +43,7 @@ function Item({ notes, note }: { notes: Notes; note: StoredNote }) {
         <input type="checkbox" checked={note.done} onChange={() => toggleNote(notes, note)} />
         <span>{note.text}</span>
       </label>
-      <button aria-label={`Delete: ${note.text}`} onClick={() => removeNote(notes, note)}>
+      <button type="button" aria-label={`Delete: ${note.text}`} onClick={() => removeNote(notes, note)}>
         Delete
       </button>
       {photo && <img src={photo} alt={`Photo: ${note.text}`} />}

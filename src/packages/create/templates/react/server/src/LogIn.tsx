@@ -27,11 +27,11 @@ export function LogIn({ user = '', done }: { user?: string; done: () => void }) 
         Password <input name="password" type="password" required autoComplete="current-password" />
       </label>
       <p>
-        <button name="action" value="log-in">
+        <button type="submit" name="action" value="log-in">
           Log in
         </button>{' '}
         {user === '' && (
-          <button name="action" value="sign-up" className="quiet">
+          <button type="submit" name="action" value="sign-up" className="quiet">
             Sign up
           </button>
         )}

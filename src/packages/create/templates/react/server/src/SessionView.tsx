@@ -11,7 +11,7 @@ export function SessionView({ session }: { session: Session }) {
     <>
       <div className="account">
         <span>{session.user}</span>{' '}
-        <button className="quiet" onClick={() => leave(session)}>
+        <button type="button" className="quiet" onClick={() => leave(session)}>
           Log out
         </button>
       </div>

@@ -20,7 +20,7 @@ export function NoteList(props: { notes: Notes }) {
         <label>
           Photo <input name="photo" type="file" accept="image/*" />
         </label>
-        <button>Add</button>
+        <button type="submit">Add</button>
         <output role="alert">{problem()}</output>
       </form>
       <Show when={shown().documents.length === 0}>
@@ -34,7 +34,7 @@ export function NoteList(props: { notes: Notes }) {
                 <input type="checkbox" checked={note.done} onChange={() => toggleNote(props.notes, note)} />
                 <span>{note.text}</span>
               </label>
-              <button aria-label={`Delete: ${note.text}`} onClick={() => removeNote(props.notes, note)}>
+              <button type="button" aria-label={`Delete: ${note.text}`} onClick={() => removeNote(props.notes, note)}>
                 Delete
               </button>
               <Show when={photoOf(props.notes, note)}>

@@ -21,11 +21,11 @@ export function LogIn(props: { user?: string; done: () => void }) {
         Password <input name="password" type="password" required autocomplete="current-password" />
       </label>
       <p>
-        <button name="action" value="log-in">
+        <button type="submit" name="action" value="log-in">
           Log in
         </button>{' '}
         <Show when={user() === ''}>
-          <button name="action" value="sign-up" class="quiet">
+          <button type="submit" name="action" value="sign-up" class="quiet">
             Sign up
           </button>
         </Show>

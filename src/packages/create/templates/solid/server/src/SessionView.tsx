@@ -12,7 +12,7 @@ export function SessionView(props: { session: Session }) {
     <>
       <div class="account">
         <span>{props.session.user}</span>{' '}
-        <button class="quiet" onClick={() => leave(props.session)}>
+        <button type="button" class="quiet" onClick={() => leave(props.session)}>
           Log out
         </button>
       </div>
