@@ -97,9 +97,10 @@ function assembleServer(target) {
   writeFileSync(join(target, 'package.json'), `${text}\n`);
 }
 
-/** The command that makes apps, with its templates. Its page of the documentation is its README. */
+/** The command that makes apps, with its templates. Declarations are for the tests of this repository. */
 function assembleStarter(target) {
   rmSync(target, { recursive: true, force: true });
-  cpSync(join(root, 'src', 'packages', 'create'), target, { recursive: true });
+  const filter = (path) => !path.endsWith('.d.mts');
+  cpSync(join(root, 'src', 'packages', 'create'), target, { recursive: true, filter });
   cpSync(join(root, 'LICENSE'), join(target, 'LICENSE'));
 }

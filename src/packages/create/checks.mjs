@@ -1,5 +1,5 @@
 /** What is refused before anything is written. */
-import { readdirSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 
 /** A failure that the message explains to the user; any other error is a defect. */
@@ -43,7 +43,7 @@ export function checkTarget(target) {
   try {
     entries = readdirSync(target);
   } catch (error) {
-    if (error.code === 'ENOENT') return checkParent(target);
+    if (error.code === 'ENOENT') return checkLink(target);
     if (error.code === 'ENOTDIR') throw new RefusalError(`${target} is not a folder. Choose another name.`);
     throw new RefusalError(`${target} can't be read: ${error.message}. Choose another folder.`);
   }
@@ -55,12 +55,10 @@ export function checkTarget(target) {
   );
 }
 
-/** A link that leads nowhere has no content either, but can't become a folder. */
-function checkParent(target) {
-  try {
-    statSync(target, { throwIfNoEntry: false });
-  } catch (error) {
-    throw new RefusalError(`${target} can't be made: ${error.message}. Choose another folder.`);
+/** A link that leads nowhere can't become a folder. */
+function checkLink(target) {
+  if (lstatSync(target, { throwIfNoEntry: false }) !== undefined) {
+    throw new RefusalError(`${target} is a link that leads nowhere. Choose another name.`);
   }
 }
 

@@ -55,7 +55,7 @@ export async function showNotes(notes: Notes, place: HTMLElement): Promise<void>
 
 /** All notes, and the number of the last change that they contain: what follows it is not missed. */
 async function readAll(notes: Notes): Promise<{ docs: StoredNote[]; update_seq: number }> {
-  const { rows, update_seq } = await notes.all({ include_docs: true, update_seq: true });
+  const { rows, update_seq = 0 } = await notes.all({ include_docs: true, update_seq: true });
   return { docs: rows.flatMap(({ doc }) => (doc ? [doc] : [])), update_seq };
 }
 
