@@ -7,6 +7,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The package as it would be published. */
     readonly setteeTarball: string;
+    /** This package, the server's, and the one that makes apps. */
+    readonly starterTarballs: Readonly<Record<'settee' | 'server' | 'create', string>>;
   }
 }
 
@@ -15,5 +17,7 @@ export async function setup(project: TestProject): Promise<() => void> {
   for (const engine of chosenEngines()) prepareBrowser(engine);
   const settee = await packSettee();
   project.provide('setteeTarball', settee.tarball);
+  const [server, create] = [await settee.packOther('settee-server'), await settee.packOther('create-settee')];
+  project.provide('starterTarballs', { settee: settee.tarball, server, create });
   return () => settee.remove();
 }

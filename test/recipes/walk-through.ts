@@ -11,17 +11,28 @@ const repository = join(import.meta.dirname, '../..');
 /** The package as it would be published, in a folder of its own. */
 export interface PackedSettee {
   readonly tarball: string;
+  /** Packs one of the other packages of this repository. Resolves to its tarball. */
+  packOther(name: 'settee-server' | 'create-settee'): Promise<string>;
   remove(): void;
 }
 
 export async function packSettee(): Promise<PackedSettee> {
   const folder = mkdtempSync(join(tmpdir(), 'settee-packed-'));
   await run(process.execPath, [join(repository, 'src/packages/build/prepack.mjs')], { cwd: repository });
-  const options = ['pack', '.', '--json', '--ignore-scripts', '--pack-destination', folder];
+  return {
+    tarball: await pack('.', folder),
+    packOther: (name) => pack(`./dist/packages/${name}`, folder),
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** Packs the package in `source`, a folder of the repository. Resolves to the file in `folder`. */
+async function pack(source: string, folder: string): Promise<string> {
+  const options = ['pack', source, '--json', '--ignore-scripts', '--pack-destination', folder];
   const { stdout } = await run('npm', options, { cwd: repository, maxBuffer: 64 * 1024 * 1024 });
   const packed: unknown = JSON.parse(stdout);
   const [first] = Array.isArray(packed) ? packed : Object.values(Object(packed));
-  return { tarball: join(folder, String(first.filename)), remove: () => rmSync(folder, { recursive: true }) };
+  return join(folder, String(first.filename));
 }
 
 /** Somebody who does what a page says, in an empty folder. */
