@@ -11,7 +11,7 @@ export async function completeChoices(options, ask, check) {
   if (options.yes || missing.length === 0) return { ...DEFAULTS, ...defined(options) };
   if (ask === undefined) {
     throw new RefusalError(
-      'Nobody can answer questions here, because the input is not a terminal. Give --yes, and a folder, --framework and --server as you want them; see --help.',
+      'No one can answer questions here, because the input is not a terminal. Give --yes, and a folder, --framework and --server as you want them; see --help.',
     );
   }
   try {

@@ -8,7 +8,7 @@ import { HELP, readOptions } from './options.mjs';
 import { completeChoices } from './questions.mjs';
 
 /**
- * Makes an app as the arguments and the answers say. `folder` is the current one; without `ask`, nobody can answer. Resolves to the exit code: 0,
+ * Makes an app as the arguments and the answers say. `folder` is the current one; without `ask`, no one can answer. Resolves to the exit code: 0,
  * or 1 after a message that says why nothing was made.
  */
 export async function run({ given, folder, ask, print, printError }) {
@@ -26,7 +26,7 @@ export async function run({ given, folder, ask, print, printError }) {
 }
 
 async function create(options, { folder, ask, print }) {
-  // Before the questions: nobody answers them in vain.
+  // Before the questions: no one answers them in vain.
   if (options.target !== undefined) check(folder, options.target);
   const choices = await completeChoices(options, options.yes ? undefined : ask, (target) => check(folder, target));
   const { target, name } = check(folder, choices.target ?? DEFAULTS.target);

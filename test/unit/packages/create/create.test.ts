@@ -182,7 +182,7 @@ describe('the options', () => {
     [['one', 'two', '--yes'], 'Only one folder can be given, and these are 2: one two.'],
     [['--typo'], "Unknown option '--typo'"],
     [['--settee', 'nowhere.tgz', '--yes'], '--settee: there is no file or folder'],
-    [['one', '--framework', 'vue'], 'Nobody can answer questions here, because the input is not a terminal.'],
+    [['one', '--framework', 'vue'], 'No one can answer questions here, because the input is not a terminal.'],
   ])('%j is refused', async (given, reason) => {
     const { code, errors } = await create(given);
     expect(code).toBe(1);

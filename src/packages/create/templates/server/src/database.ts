@@ -10,7 +10,7 @@ export interface Session {
   readonly sync: Sync;
 }
 
-/** Undefined if nobody is logged in. Each user has a database of their own, here and on the server. */
+/** Undefined if no one is logged in. Each user has a database of their own, here and on the server. */
 export async function open(): Promise<Session | undefined> {
   const { fetch } = await startSettee();
   const user = currentUser();
