@@ -7,6 +7,8 @@ export const server = '/server';
 export const currentUser = (): string | undefined => localStorage.getItem('user') ?? undefined;
 
 export async function signUp(name: string, password: string): Promise<void> {
+  // A session that could not be ended without a network: its user may not make another account.
+  await mustBeOk(await ask('DELETE', '/_session'));
   const account = { type: 'user', name, password, roles: [] };
   const response = await ask('PUT', `/_users/${encodeURIComponent(`org.couchdb.user:${name}`)}`, account);
   if (response.status === 409) throw new Error('This name is taken. Choose another one, or log in.');
