@@ -20,6 +20,7 @@
  * | `browser/settee-quickjs.wasm` | QuickJS, which runs functions of design documents, loaded by those two on first use |
  * | `library/sw.js`, `library/vite.js`, `library/msw.js` | `settee/sw`, `settee/vite`, `settee/msw` |
  * | `library/react.js`, `library/vue.js`, `library/svelte.js`, `library/solid.js` | `settee/react` and so on: what follows a database in these frameworks |
+ * | `library/tanstack.js` | `settee/tanstack`: a collection of TanStack DB |
  * | `utils/` | the administration page, and the script with which a service worker serves it (`src/packages/build/admin-page.ts`) |
  * | `types/`, `packages/` | declarations, and the package `settee-server`, by `src/packages/build/prepack.mjs` |
  *
@@ -113,6 +114,15 @@ const memoryFromCore: Plugin = {
       : undefined,
 };
 
+/** `settee/tanstack` throws the `SetteeError` of `settee/database`, which apps compare with. */
+const databaseBeside: Plugin = {
+  name: 'database-beside',
+  enforce: 'pre',
+  applyToEnvironment: ({ name }) => name === 'tanstackLibrary',
+  resolveId: (source) =>
+    source.endsWith('/database-client/index.ts') ? { id: DATABASE_BESIDE, external: true } : undefined,
+};
+
 /** Databases in browsers are never verified: that is a command of the server, and 3 kB of what a page's worker loads. */
 const noVerification: Plugin = {
   name: 'no-verification',
@@ -130,6 +140,9 @@ const program = sandboxProgram(path('./src/queries/sandbox/runtime/main.ts'));
 
 /** The service worker's core, as `library/msw.js` finds it. */
 const CORE_BESIDE = '../browser/settee-sw-core.js';
+
+/** The helper over `fetch`, as `library/tanstack.js` finds it. */
+const DATABASE_BESIDE = '../browser/settee-database.js';
 
 /** What a page's worker loads later, by the names of the modules that it imports. */
 const DEFERRED_FILES: ReadonlyMap<string, string> = new Map([
@@ -256,6 +269,7 @@ const environments: Readonly<Record<string, EnvironmentOptions>> = {
   vueLibrary: libraryFile('vue', './src/packages/frameworks/vue.ts', ['vue']),
   svelteLibrary: libraryFile('svelte', './src/packages/frameworks/svelte.ts', ['svelte/reactivity']),
   solidLibrary: libraryFile('solid', './src/packages/frameworks/solid.ts', ['solid-js']),
+  tanstackLibrary: libraryFile('tanstack', './src/packages/frameworks/tanstack.ts', []),
 };
 
 const present = Object.fromEntries(
@@ -291,7 +305,7 @@ export default defineConfig(({ command, mode }) => ({
         environments: present,
         builder: {},
         resolve: { alias },
-        plugins: [program, quickJsFile, shareByName, memoryFromCore, noVerification],
+        plugins: [program, quickJsFile, shareByName, memoryFromCore, databaseBeside, noVerification],
       }
     : { plugins: [program] }),
   test: {

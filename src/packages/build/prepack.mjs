@@ -20,7 +20,7 @@ const TYPED = [
 ];
 
 /** The names of the entries in a folder that has several. */
-const ENTRIES = { 'packages/frameworks': ['react', 'solid', 'svelte', 'vue'] };
+const ENTRIES = { 'packages/frameworks': ['react', 'solid', 'svelte', 'tanstack', 'vue'] };
 
 try {
   checkNode();

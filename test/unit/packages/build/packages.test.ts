@@ -124,6 +124,7 @@ describe('settee installed in an empty folder', () => {
       'dist/library/solid.js',
       'dist/library/svelte.js',
       'dist/library/sw.js',
+      'dist/library/tanstack.js',
       'dist/library/vite.js',
       'dist/library/vue.js',
       ...files.filter((file) => file.startsWith('dist/types/')),
