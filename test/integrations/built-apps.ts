@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, type PreviewServer, preview } from 'vite';
+import { build, defaultClientConditions, type PreviewServer, preview } from 'vite';
 import type * as plugin from '../../src/packages/vite/index.ts';
 import { sveltePlugin } from './svelte-plugin.mjs';
 
@@ -31,7 +31,8 @@ export async function serveApps(names: readonly string[]): Promise<{ url: string
   await build({
     ...common,
     plugins: [sveltePlugin('client'), settee({ base: '/db/' })],
-    resolve: { alias, dedupe },
+    // The library of TanStack DB for Svelte is for bundlers that compile it.
+    resolve: { alias, dedupe, conditions: ['svelte', ...defaultClientConditions] },
     define: {
       __VUE_OPTIONS_API__: 'false',
       __VUE_PROD_DEVTOOLS__: 'false',

@@ -26,13 +26,15 @@ function compile(...options: string[]): void {
 }
 
 /** The declarations of the build name those of the frameworks: so they are checked with the real ones. */
-test.each(['react.tsx', 'vue.ts', 'solid.ts'])('the app %s has no error of types', (file) => {
+const apps = ['react.tsx', 'vue.ts', 'solid.ts', 'tanstack-react.tsx', 'tanstack-vue.ts', 'tanstack-solid.ts'];
+
+test.each(apps)('the app %s has no error of types', (file) => {
   const declared = (name: string) => [join(folder, 'types/src', `${name}.d.ts`)];
   const paths = {
     settee: declared('browser/client/index'),
     'settee/database': declared('packages/database-client/index'),
     ...Object.fromEntries(
-      ['react', 'vue', 'solid'].map((name) => [`settee/${name}`, declared(`packages/frameworks/${name}`)]),
+      ['react', 'vue', 'solid', 'tanstack'].map((name) => [`settee/${name}`, declared(`packages/frameworks/${name}`)]),
     ),
   };
   const compilerOptions = {

@@ -3,7 +3,8 @@ import type { Draft } from '../../interface/documents.ts';
 import type { ConflictingChange, Resolution } from './contract.ts';
 
 /** What TanStack DB adds to rows, and the database to documents that are read. */
-const ADDED = /^(\$(synced|origin|key|collectionId|hasPendingWrites)|_(conflicts|deleted_conflicts|revs_info|local_seq|revisions))$/;
+const ADDED =
+  /^(\$(synced|origin|key|collectionId|hasPendingWrites)|_(conflicts|deleted_conflicts|revs_info|local_seq|revisions))$/;
 
 /** A row as it is written. */
 export function toDraft<T extends object>(row: object): Draft<T> {

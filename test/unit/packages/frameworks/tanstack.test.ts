@@ -1,0 +1,137 @@
+import { expect, test } from 'vitest';
+import { MemoryService } from '../../../../src/browser/msw/memory-service.ts';
+import { readQuickJsWasm } from '../../../../src/node/server/platform.ts';
+import { database } from '../../../../src/packages/database-client/index.ts';
+import type { Expression } from '../../../../src/packages/frameworks/tanstack/contract.ts';
+import { mergeChange } from '../../../../src/packages/frameworks/tanstack/merge.ts';
+import { SelectorSource } from '../../../../src/packages/frameworks/tanstack/sources.ts';
+import { translate } from '../../../../src/packages/frameworks/tanstack/where.ts';
+import { setteeCollectionOptions } from '../../../../src/packages/frameworks/tanstack.ts';
+
+const field = (...path: string[]): Expression => ({ type: 'ref', path });
+const val = (value: unknown): Expression => ({ type: 'val', value });
+const call = (name: string, ...args: Expression[]): Expression => ({ type: 'func', name, args });
+const a = field('a');
+
+test.each<[string, Expression, object]>([
+  ['equality', call('eq', a, val('x')), { a: { $eq: 'x' } }],
+  ['equality the other way round', call('eq', val(1), a), { a: { $eq: 1 } }],
+  ['a number and more', call('gt', a, val(5)), { a: { $gt: 5, $lt: '' } }],
+  ['a number and less', call('lte', a, val(5)), { a: { $lte: 5, $gt: true } }],
+  ['a date and more', call('gte', a, val('2026-01-01')), { a: { $gte: '2026-01-01', $lt: [] } }],
+  ['a date and less', call('gt', val('2026'), a), { a: { $lt: '2026', $gte: '' } }],
+  ['ids', call('gt', field('_id'), val('m')), { _id: { $gt: 'm' } }],
+  ['one of several', call('in', a, val(['x', null, 'y'])), { a: { $in: ['x', 'y'] } }],
+  ['a member of a member', call('eq', field('a', 'b.c'), val(true)), { 'a.b\\.c': { $eq: true } }],
+  [
+    'a member of a named source',
+    call('eq', { ...field('note', 'a'), sourceAlias: 'note' } as Expression, val(1)),
+    { a: { $eq: 1 } },
+  ],
+  ['a beginning', call('like', a, val('abc%')), { a: { $beginsWith: 'abc' } }],
+  ['an absent member', call('isUndefined', a), { a: { $exists: false } }],
+  ['null', call('isNull', a), { a: { $eq: null } }],
+  ['a comparison with null', call('eq', a, val(null)), { _id: null }],
+  ['everything', val(true), {}],
+  ['nothing', val(false), { _id: null }],
+  ['both', call('and', call('eq', a, val(1)), val(true)), { a: { $eq: 1 } }],
+  ['either', call('or', call('eq', a, val(1)), call('eq', a, val(2))), { $or: [{ a: { $eq: 1 } }, { a: { $eq: 2 } }] }],
+  ['a difference', call('not', call('eq', a, val(1))), { a: { $nin: [1, null] } }],
+  ['the opposite of more', call('not', call('gt', a, val(5))), { a: { $lte: 5, $gt: true } }],
+  [
+    'neither',
+    call('not', call('or', call('eq', a, val(1)), call('isUndefined', a))),
+    { $and: [{ a: { $nin: [1, null] } }, { a: { $exists: true } }] },
+  ],
+])('a condition on %s is a selector that finds the same', (_, expression, selector) => {
+  expect(translate(expression)).toEqual({ selector, isExact: true });
+});
+
+test.each<[string, Expression, object]>([
+  ['a function of a member', call('eq', call('lower', a), val('x')), {}],
+  ['a member that TanStack DB adds', call('eq', field('$synced'), val(true)), {}],
+  ['a text and more', call('gt', a, val('m')), { a: { $type: 'string' } }],
+  ['a pattern', call('like', a, val('ab%c')), { a: { $beginsWith: 'ab' } }],
+  ['a pattern in any case', call('ilike', a, val('ab%')), { a: { $type: 'string' } }],
+  ['a date object', call('gt', a, val(new Date(0))), {}],
+  ['two members', call('eq', a, field('b')), {}],
+  ['something beside', call('and', call('eq', a, val(1)), call('unknown', a)), { a: { $eq: 1 } }],
+  ['an alternative', call('or', call('eq', a, val(1)), call('unknown', a)), {}],
+  ['the opposite of a pattern', call('not', call('like', a, val('ab%'))), {}],
+])('a condition on %s is a selector that finds more', (_, expression, selector) => {
+  expect(translate(expression)).toEqual({ selector, isExact: false });
+});
+
+const note = (content: object) => ({ _id: 'n', _rev: '1-a', ...content });
+
+test.each<[string, object | undefined, object, object | undefined, object | undefined]>([
+  ['other members', { a: 1, b: 1 }, { a: 2, b: 1 }, { a: 1, b: 3 }, { a: 2, b: 3 }],
+  ['the same change', { a: 1 }, { a: 2 }, { a: 2 }, { a: 2 }],
+  ['the same member', { a: 1 }, { a: 2 }, { a: 3 }, undefined],
+  ['a removed member', { a: 1, b: 1 }, { b: 1 }, { a: 1, b: 2 }, { b: 2 }],
+  ['a member that was removed there', { a: 1 }, { a: 2 }, {}, undefined],
+  [
+    'the order of members only',
+    { a: { x: 1, y: 2 } },
+    { a: { x: 1, y: 3 } },
+    { a: { y: 2, x: 1 } },
+    { a: { x: 1, y: 3 } },
+  ],
+  ['elements of an array', { a: [1] }, { a: [1, 2] }, { a: [0, 1] }, undefined],
+  ['a deleted document', { a: 1 }, { a: 2 }, undefined, undefined],
+])('a change in conflict: %s', (_, original, modified, stored, merged) => {
+  const change = {
+    type: 'update',
+    id: 'n',
+    original: original && note(original),
+    modified: note(modified),
+    stored: stored && { ...note(stored), _rev: '2-b' },
+  } as const;
+  expect(mergeChange(change)).toEqual(merged && { ...note(merged), _rev: '2-b' });
+});
+
+test('a deletion in conflict holds if the document is the same as before, or is deleted', () => {
+  const change = { type: 'delete', id: 'n', original: note({ a: 1 }), modified: note({ a: 1 }) } as const;
+  expect(mergeChange({ ...change, stored: undefined })).toEqual({ _deleted: true });
+  expect(mergeChange({ ...change, stored: { ...note({ a: 1 }), _rev: '3-c' } })).toEqual({ _deleted: true });
+  expect(mergeChange({ ...change, stored: { ...note({ a: 2 }), _rev: '3-c' } })).toBe(undefined);
+});
+
+test('changed documents are looked up by their ids, whatever indexes the selector has', async () => {
+  const service = new MemoryService({ basePath: '/db', config: {} }, readQuickJsWasm);
+  try {
+    let body = '';
+    const notes = database<{ list: string }>((address, init) => {
+      if (address.endsWith('/_find')) body = String(init.body);
+      return service.fetch(new Request(new URL(address, 'http://localhost'), init as RequestInit));
+    }, '/db/notes');
+    await notes.create();
+    const send = async (path: string, content: string) => {
+      const headers = { 'content-type': 'application/json' };
+      return (await notes.fetch(`/db/notes${path}`, { method: 'POST', headers, body: content })).json();
+    };
+    await send('/_index', JSON.stringify({ index: { fields: ['list'] } }));
+    await notes.bulk(Array.from({ length: 5 }, (_, index) => ({ _id: `n${index}`, list: index < 4 ? 'x' : 'y' })));
+    const source = new SelectorSource(notes, { list: 'x' }, false);
+    expect((await source.among(['n1', 'n3', 'n4', 'gone'])).map(({ _id }) => _id)).toEqual(['n1', 'n3']);
+    expect((await send('/_explain', body)).index).toMatchObject({ name: '_all_docs' });
+    const { mrargs } = await send('/_explain', body);
+    expect(mrargs.keys).toEqual(['gone', 'n1', 'n3', 'n4']);
+  } finally {
+    await service.reset();
+  }
+});
+
+test('making options sends no request, and excludes what does not go together', () => {
+  let requests = 0;
+  const notes = database<{ list: string }>(() => {
+    requests++;
+    return Promise.reject(new TypeError('no network'));
+  }, '/db/notes');
+  const { getKey, syncMode } = setteeCollectionOptions({ database: notes });
+  expect(getKey({ _id: 'a', list: 'x' })).toBe('a');
+  expect(syncMode).toBe('eager');
+  expect(() => setteeCollectionOptions({ database: notes, view: 'd/v', selector: {} })).toThrow(TypeError);
+  expect(() => setteeCollectionOptions({ database: notes, view: 'd/v', syncMode: 'on-demand' })).toThrow(TypeError);
+  expect(requests).toBe(0);
+});
