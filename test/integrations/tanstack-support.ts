@@ -42,7 +42,7 @@ export async function open({ create = true } = {}) {
     const response = await service.fetch(new Request(new URL(address, 'http://localhost'), init as RequestInit));
     const path = address.replace(/^\/db\/notes|\?.*/g, '');
     const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined;
-    asked.push({ method: init.method, path, body, answer: await response.clone().json() });
+    asked.push({ method: init.method, path, body, answer: (await response.clone().json()) as Asked['answer'] });
     return response;
   };
   const notes = database<Note>(fetch, '/db/notes');

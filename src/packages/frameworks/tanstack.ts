@@ -15,14 +15,14 @@ import type {
   Row,
   SubsetOptions,
   SyncParameters,
+  ViewRange,
 } from './tanstack/contract.ts';
-import { type AnySelector, SelectorSource, type Source, type ViewRange, ViewSource } from './tanstack/sources.ts';
+import { type AnySelector, SelectorSource, type Source, ViewSource } from './tanstack/sources.ts';
 import { Subsets } from './tanstack/subsets.ts';
 import { SyncRun } from './tanstack/sync-run.ts';
 import { Writer } from './tanstack/writer.ts';
 
-export type { ConflictingChange, Resolution, Row } from './tanstack/contract.ts';
-export type { ViewRange } from './tanstack/sources.ts';
+export type { ConflictingChange, MutationType, Resolution, Row, ViewRange } from './tanstack/contract.ts';
 
 /** docs/tanstack.md#options */
 export interface SetteeCollectionOptions<T extends object> {

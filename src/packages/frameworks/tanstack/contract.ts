@@ -3,6 +3,7 @@
  * of `@tanstack/db` that still has these, and the build of Settee installs none.
  */
 import type { DocumentMembers, Draft, Stored } from '../../interface/documents.ts';
+import type { ViewOptions } from '../../interface/lists.ts';
 
 /** A document in a collection. One that was inserted and not stored yet has no `_rev`. */
 export type Row<T> = T & Partial<DocumentMembers> & { readonly _id: string };
@@ -78,3 +79,6 @@ export interface ConflictingChange<T extends object> {
 
 /** What to write on top of the stored document; undefined: nothing, the change is rolled back. */
 export type Resolution<T extends object> = Draft<T> | { readonly _deleted: true } | undefined;
+
+/** Keys of the rows of a view (docs/http/views.md#view-parameters). */
+export type ViewRange = Pick<ViewOptions, 'key' | 'startkey' | 'endkey' | 'inclusive_end'>;

@@ -1,8 +1,8 @@
 import { pause } from '../../../base/shared/clock.ts';
 import type { Database } from '../../database-client/contract.ts';
 import type { Stored } from '../../interface/documents.ts';
-import type { ViewOptions } from '../../interface/lists.ts';
 import type { FindAnswer } from '../../interface/selectors.ts';
+import type { ViewRange } from './contract.ts';
 
 /** Documents of one request, so that no response is large. */
 export const MAX_DOCUMENTS = 500;
@@ -62,8 +62,6 @@ export class SelectorSource<T extends object> implements Source<T> {
     return findWhole(this.#database, { selector, limit: MAX_DOCUMENTS, ...conflicts, ...options });
   }
 }
-
-export type ViewRange = Pick<ViewOptions, 'key' | 'startkey' | 'endkey' | 'inclusive_end'>;
 
 /** Where to read on: at the last row, behind the rows that equal it. */
 interface ViewPosition {

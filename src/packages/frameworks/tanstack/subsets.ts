@@ -95,7 +95,10 @@ export class Subsets<T extends object> {
       },
       isOver: () => options.signal?.aborted === true || this.#ranges.get(options) !== range,
       // While a change of the app is stored, what was read becomes visible only after it.
-      done: () => void Promise.all(shown).then(() => settled(), settled),
+      done: () => {
+        if (options.signal?.aborted) this.remove(options);
+        void Promise.all(shown).then(() => settled(), settled);
+      },
       failed: (error) => {
         this.#ranges.delete(options);
         settled(error);
