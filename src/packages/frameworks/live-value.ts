@@ -3,6 +3,10 @@ import { pause } from '../../base/shared/clock.ts';
 import type { Database } from '../database-client/contract.ts';
 import { type Follower, follow } from './shared-feed.ts';
 
+/** After a failed read: the first pause before it is tried again, and the longest. */
+const FIRST_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 10_000;
+
 export type LiveStatus = 'idle' | 'loading' | 'ready' | 'failed';
 
 /** What all states have in common. */
@@ -42,13 +46,15 @@ export abstract class LiveValue<T extends object, Question, Content extends obje
   #leave: (() => void) | undefined;
   #isReading = false;
   #mustRead = false;
+  #retryMs = FIRST_PAUSE_MS;
+  #retry: ReturnType<typeof setTimeout> | undefined;
 
   constructor(database: Database<T>, question: Question | undefined, nothing: Content) {
     this.database = database;
     this.#nothing = nothing;
     this.#question = question;
     this.#questionText = JSON.stringify(question);
-    this.#state = this.#before(nothing);
+    this.#state = { ...nothing, status: question === undefined ? 'idle' : 'loading', error: undefined };
   }
 
   /** Sends the requests for a question. */
@@ -74,17 +80,24 @@ export abstract class LiveValue<T extends object, Question, Content extends obje
       if (this.#listeners.size > 0) return;
       this.#leave?.();
       this.#leave = undefined;
+      clearTimeout(this.#retry);
     };
   };
+
+  /** What is to be shown for a question: the state, or, before the question is asked, what it will be then. */
+  stateFor(question: Question | undefined): LiveState & Content {
+    return JSON.stringify(question) === this.#questionText ? this.#state : this.#before(question);
+  }
 
   /** Asks something else. Listeners are called later: a framework may call this while it renders. */
   ask(question: Question | undefined): void {
     const text = JSON.stringify(question);
     if (text === this.#questionText) return;
+    this.#state = this.#before(question);
     this.#question = question;
     this.#questionText = text;
     this.#contentText = '';
-    this.#state = this.#before(question === undefined ? this.#nothing : this.meanwhile(this.#state));
+    this.#retryMs = FIRST_PAUSE_MS;
     queueMicrotask(() => this.#notify());
     if (this.#leave !== undefined) void this.#readAgain();
   }
@@ -95,13 +108,15 @@ export abstract class LiveValue<T extends object, Question, Content extends obje
   }
 
   failed(error: unknown): void {
+    if (this.#question === undefined) return;
     this.#state = { ...this.#state, status: 'failed', error };
     this.#contentText = '';
     this.#notify();
   }
 
-  #before(content: Content): LiveState & Content {
-    return { ...content, status: this.#question === undefined ? 'idle' : 'loading', error: undefined };
+  #before(question: Question | undefined): LiveState & Content {
+    if (question === undefined) return { ...this.#nothing, status: 'idle', error: undefined };
+    return { ...this.meanwhile(this.#state), status: 'loading', error: undefined };
   }
 
   /** One read at a time. Between two of them it waits as long as the former took, so that steady changes leave half of the time to others. */
@@ -109,28 +124,44 @@ export abstract class LiveValue<T extends object, Question, Content extends obje
     this.#mustRead = true;
     if (this.#isReading) return;
     this.#isReading = true;
-    while (this.#mustRead && this.#leave !== undefined && this.#question !== undefined) {
-      this.#mustRead = false;
-      const began = performance.now();
-      const text = this.#questionText;
-      await this.#readOnce(this.#question, text);
-      if (this.#mustRead && text === this.#questionText) await pause(performance.now() - began);
+    clearTimeout(this.#retry);
+    try {
+      while (this.#mustRead && this.#leave !== undefined && this.#question !== undefined) {
+        this.#mustRead = false;
+        const began = performance.now();
+        const text = this.#questionText;
+        await this.#readOnce(this.#question, text);
+        if (this.#mustRead && text === this.#questionText) await pause(performance.now() - began);
+      }
+    } finally {
+      this.#isReading = false;
     }
-    this.#isReading = false;
   }
 
   async #readOnce(question: Question, text: string | undefined): Promise<void> {
+    let content: Content;
     try {
-      const content = await this.read(question);
-      if (text === this.#questionText) this.#show(content);
+      content = await this.read(question);
     } catch (error) {
-      if (text === this.#questionText) this.failed(error);
+      if (text === this.#questionText) this.#tryLater(error);
+      return;
     }
+    if (text === this.#questionText) this.#show(content);
+  }
+
+  #tryLater(error: unknown): void {
+    if (this.#leave !== undefined) {
+      clearTimeout(this.#retry);
+      this.#retry = setTimeout(() => void this.#readAgain(), this.#retryMs);
+      this.#retryMs = Math.min(2 * this.#retryMs, MAX_PAUSE_MS);
+    }
+    this.failed(error);
   }
 
   /** Listeners are not called for what is shown already. */
   #show(content: Content): void {
     const text = JSON.stringify(content);
+    this.#retryMs = FIRST_PAUSE_MS;
     if (text === this.#contentText) return;
     this.#contentText = text;
     this.#state = { ...content, status: 'ready', error: undefined };

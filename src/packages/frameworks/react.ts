@@ -57,6 +57,7 @@ function noStatus(): undefined {
 
 interface Live<Question, State> extends Followable<State> {
   ask(question: Question | undefined): void;
+  stateFor(question: Question | undefined): State;
 }
 
 function useLive<T extends object, Question, State>(
@@ -67,5 +68,7 @@ function useLive<T extends object, Question, State>(
   // One for each database: a new question is asked of it below, so that the former result stays until then.
   const live = useMemo(() => new Kind(database, question), [database]);
   useEffect(() => live.ask(question));
-  return useSyncExternalStore(live.subscribe, live.get, live.get);
+  const state = useSyncExternalStore(live.subscribe, live.get, live.get);
+  // It is asked after this rendering, which must not show the answer to another question.
+  return useMemo(() => live.stateFor(question), [live, state, JSON.stringify(question)]);
 }

@@ -49,12 +49,17 @@ class SharedFeed {
   add(follower: Follower): () => void {
     this.#followers.add(follower);
     if (this.#running === undefined) this.#start();
-    else if (this.#isComplete) follower.changed(undefined);
+    else queueMicrotask(() => this.#welcome(follower));
     return () => {
       this.#followers.delete(follower);
       // Frameworks often leave and join again within one turn: at each start of an effect in React's strict mode, and when a list is shown again.
       setTimeout(() => this.#stopIfUnused(), 0);
     };
+  }
+
+  /** Who comes to a feed that runs has read nothing yet. */
+  #welcome(follower: Follower): void {
+    if (this.#isComplete && this.#followers.has(follower)) follower.changed(undefined);
   }
 
   #start(): void {

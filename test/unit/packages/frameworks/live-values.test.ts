@@ -99,6 +99,79 @@ describe('a live document', () => {
   });
 });
 
+describe('a live document that comes later', () => {
+  test('is read although the feed runs already, and again when it comes back', async () => {
+    const { notes } = await open();
+    await notes.put({ _id: 'a', text: 'one' });
+    await watch(new LiveQuery(notes, { selector: {} })).until(({ status }) => status === 'ready');
+    const live = new LiveDocument(notes, { id: 'a' });
+    const first = watch(live);
+    await first.until(({ document }) => document?.text === 'one');
+    first.stop();
+    await notes.update('a', () => ({ text: 'two' }));
+    await watch(live).until(({ document }) => document?.text === 'two');
+  });
+
+  test('has for a question that is not asked yet what it will show then', async () => {
+    const { notes } = await open();
+    await notes.put({ _id: 'a', text: 'one' });
+    const live = new LiveDocument(notes, { id: 'a' });
+    await watch(live).until(({ document }) => document?.text === 'one');
+    expect(live.stateFor({ id: 'a' })).toBe(live.get());
+    expect(live.stateFor({ id: 'b' })).toEqual({ status: 'loading', document: undefined, error: undefined });
+    expect(live.stateFor(undefined)).toEqual({ status: 'idle', document: undefined, error: undefined });
+  });
+});
+
+describe('what fails', () => {
+  test('is read again by itself, without any change', async () => {
+    const { notes, fail } = await open();
+    await notes.put({ _id: 'a', text: 'one' });
+    const live = new LiveDocument(notes, { id: 'x' });
+    const { until } = watch(live);
+    await until(({ status }) => status === 'ready');
+    fail(new TypeError('no network'));
+    live.ask({ id: 'a' });
+    await until(({ status, error }) => status === 'failed' && String(error).includes('no network'));
+    fail(undefined);
+    await until(({ document }) => document?.text === 'one');
+  });
+
+  test('is not told to what asks nothing', async () => {
+    const { notes } = await open({ create: false });
+    const idle = new LiveDocument(notes, undefined);
+    const other = watch(new LiveDocument(notes, { id: 'a' }));
+    watch(idle);
+    await other.until(({ status }) => status === 'failed');
+    expect(idle.get().status).toBe('idle');
+  });
+
+  test('in a listener does not end the following', async () => {
+    const { notes } = await open();
+    await notes.put({ _id: 'a', text: 'one' });
+    const live = new LiveDocument(notes, { id: 'a' });
+    const { until } = watch(live);
+    await until(({ document }) => document?.text === 'one');
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection');
+    process.on('unhandledRejection', note);
+    ends.push(() => {
+      process.off('unhandledRejection', note);
+      for (const listener of others) process.on('unhandledRejection', listener);
+    });
+    const stop = live.subscribe(() => {
+      throw new Error('a mistake of a component');
+    });
+    await notes.update('a', () => ({ text: 'two' }));
+    await vi.waitFor(() => expect(String(unhandled[0])).toContain('a mistake of a component'), { timeout: 60_000 });
+    stop();
+    await notes.update('a', () => ({ text: 'three' }));
+    await until(({ document }) => document?.text === 'three');
+  });
+});
+
 describe('a live query', () => {
   const ofList = (list: string) => ({ selector: { list }, limit: 100 });
 
