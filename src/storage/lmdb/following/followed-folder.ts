@@ -10,6 +10,15 @@ const BETWEEN_ATTEMPTS_MS = 10;
 /** A generation has a successor, so its owner may remove it at any moment; or a crash has left both. */
 class HasSuccessor extends Error {}
 
+/** EINVAL, as LMDB reports it: for instance if its owner is just making the data file. */
+const INVALID_ARGUMENT = 22;
+
+/** Whether opening a generation again may succeed. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof HasSuccessor || hasCode(error, 'ENOENT') || hasCode(error, 'storage_corrupt')) return true;
+  return error instanceof Error && 'code' in error && error.code === INVALID_ARGUMENT;
+}
+
 export interface OpenGeneration {
   readonly number: number;
   readonly environment: Environment;
@@ -54,8 +63,7 @@ export class FollowedFolder {
         if (typeof generation === 'object') return generation;
         if (attempt === MAX_ATTEMPTS) throw storageCorrupt(this.file, `there is no data file in ${this.path}`);
       } catch (error) {
-        const mayPass = error instanceof HasSuccessor || hasCode(error, 'ENOENT') || hasCode(error, 'storage_corrupt');
-        if (!mayPass || attempt === MAX_ATTEMPTS) throw error;
+        if (!mayPass(error) || attempt === MAX_ATTEMPTS) throw error;
       }
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_ATTEMPTS_MS));
     }
