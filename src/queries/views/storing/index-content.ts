@@ -207,7 +207,10 @@ export class IndexContent {
     this.noteFailure(error);
     if (isDatabaseError(error, 'storage_deleted')) return;
     const { log, databaseName } = this.#options;
-    log.error(`an index of ${databaseName} could not be stored; the next checkpoint tries it again`, error);
+    const text = `an index of ${databaseName} could not be stored; the next checkpoint tries it again`;
+    // Such as a reduce function that takes too long: a mistake of a document, and not of this service.
+    if (isDatabaseError(error) && !error.code.startsWith('storage_')) log.warning?.(`${text}: ${error.reason}`);
+    else log.error(text, error);
   }
 
   async info(): Promise<ContentInfo> {
