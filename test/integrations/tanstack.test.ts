@@ -155,9 +155,13 @@ describe('a change of a collection', () => {
     expect(await notes.get('a')).toMatchObject({ stars: 20, _rev: expect.stringMatching(/^21-/) });
     expect(collection.get('a')?.stars).toBe(20);
     expect(onConflict).not.toHaveBeenCalled();
-    const again = [collection.delete('a'), collection.insert({ _id: 'a', text: 'new' })];
+    const again = [];
+    for (let count = 1; count <= 10; count++) {
+      again.push(collection.delete('a'), collection.insert({ _id: 'a', text: `new ${count}` }));
+    }
     await Promise.all(again.map(({ isPersisted }) => isPersisted.promise));
-    expect(await notes.get('a')).toMatchObject({ text: 'new' });
+    expect(collection.get('a')?.text).toBe('new 10');
+    expect(await notes.get('a')).toMatchObject({ text: 'new 10' });
   });
 
   test('of many documents is one request', async () => {

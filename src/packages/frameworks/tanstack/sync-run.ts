@@ -46,6 +46,8 @@ export class SyncRun<T extends object> implements Follower {
   readonly #options: SyncRunOptions<T>;
   /** What the collection has, by id: enough to tell whether it is the same. */
   readonly #known = new Map<string, string>();
+  /** Removed rows that may still be in the collection, which shows nothing new while a change of the app is stored. They are no new rows for it. */
+  readonly #removed = new Set<string>();
   #changed = new Set<string>();
   /** Documents with a write that has no response yet, and whether the feed has reported a change of them meanwhile. */
   readonly #writing = new Map<string, { count: number; isReported: boolean }>();
@@ -240,14 +242,17 @@ export class SyncRun<T extends object> implements Follower {
     if (written.size === 0 && removed.length === 0) return true;
     begin();
     for (const [id, row] of written) {
-      write({ type: this.#known.has(id) ? 'update' : 'insert', value: row });
+      write({ type: this.#known.has(id) || this.#removed.has(id) ? 'update' : 'insert', value: row });
       this.#known.set(id, versionOf(row));
     }
     for (const id of removed) {
       write({ type: 'delete', key: id });
       this.#known.delete(id);
+      this.#removed.add(id);
     }
-    return commit();
+    const shown = commit();
+    if (shown === true) this.#removed.clear();
+    return shown;
   }
 
   #resolve(waiting: ReadonlyMap<string, readonly (() => void)[]>): void {
