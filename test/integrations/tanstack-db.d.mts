@@ -45,7 +45,10 @@ export interface LiveQuery<Row> extends Followed<Row> {
   readonly utils: { setWindow(window: { readonly offset: number; readonly limit: number }): unknown };
 }
 
-export function createCollection<Row>(options: { readonly getKey: (row: Row) => string }): Collection<Row>;
+export type CreateCollection = <Row>(options: { readonly getKey: (row: Row) => string }) => Collection<Row>;
+export const createCollection: CreateCollection;
+export const createOlderCollection: CreateCollection;
+export const BasicIndex: unknown;
 export function createLiveQueryCollection<Row>(build: (query: QueryStart) => Query<Row>): LiveQuery<Row>;
 export function eq(left: unknown, right: unknown): unknown;
 export function gt(left: unknown, right: unknown): unknown;

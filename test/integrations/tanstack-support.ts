@@ -7,7 +7,7 @@ import {
   type SetteeCollectionOptions,
   setteeCollectionOptions,
 } from '../../src/packages/frameworks/tanstack.ts';
-import { type Collection, createCollection } from './tanstack-db.mjs';
+import { BasicIndex, type Collection, type CreateCollection, createCollection } from './tanstack-db.mjs';
 
 export interface Note {
   text: string;
@@ -52,8 +52,12 @@ export async function open({ create = true } = {}) {
   return { notes, asked, state, rowsOf };
 }
 
-export function collect(options: SetteeCollectionOptions<Note>): Collection<Row<Note>> {
-  const collection = createCollection(setteeCollectionOptions(options));
+export function collect(
+  options: SetteeCollectionOptions<Note>,
+  create: CreateCollection = createCollection,
+): Collection<Row<Note>> {
+  const indexes = options.syncMode === 'on-demand' && { autoIndex: 'eager', defaultIndexType: BasicIndex };
+  const collection = create({ ...setteeCollectionOptions(options), ...indexes });
   ends.push(() => collection.cleanup());
   return collection;
 }

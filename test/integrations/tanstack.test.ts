@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { database, SetteeError } from '../../src/packages/database-client/index.ts';
 import { type SetteeCollectionOptions, setteeCollectionOptions } from '../../src/packages/frameworks/tanstack.ts';
+import { createCollection, createOlderCollection } from './tanstack-db.mjs';
 import { collect, ends, type Note, open, texts, until } from './tanstack-support.ts';
 
 describe('a collection over a database', () => {
@@ -138,10 +139,13 @@ describe('a change of a collection', () => {
     expect(seen.filter((event) => event.startsWith('insert'))).toEqual(['insert a one']);
   });
 
-  test('follows another one of the same document without waiting', async () => {
+  test.each([
+    ['the newest', createCollection],
+    ['the oldest', createOlderCollection],
+  ])('follows another one of the same document without waiting, in %s version', async (_, create) => {
     const { notes } = await open();
     const onConflict = vi.fn();
-    const collection = collect({ database: notes, onConflict });
+    const collection = collect({ database: notes, onConflict }, create);
     await collection.preload();
     const transactions = [collection.insert({ _id: 'a', text: '0', stars: 0 })];
     for (let count = 1; count <= 20; count++) {
