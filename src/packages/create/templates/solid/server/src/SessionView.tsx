@@ -17,7 +17,7 @@ export function SessionView(props: { session: Session }) {
         </button>
       </div>
       <p class="sync" role="status">
-        <Show when={status()}>{(current) => textOf(current())}</Show>
+        <Show when={status()}>{(current) => <>{textOf(current())}</>}</Show>
       </p>
       <Show when={status()?.state === 'unauthorized'}>
         <LogIn user={props.session.user} done={() => props.session.sync.retry()} />
