@@ -50,6 +50,7 @@ export const ACCESS_TABLE = `
   GET     /_all_dbs                             + + + + +
   GET     /_dbs_info                            + + + + +
   POST    /_dbs_info                            + + + + +
+  QUERY   /_dbs_info                            + + + + +
   GET     /_db_updates?timeout=0&feed=longpoll  - - - - +
   POST    /_replicate                           + + + + +
   GET     /_scheduler/jobs                      - - - - +
@@ -67,40 +68,53 @@ export const ACCESS_TABLE = `
   POST    /{db}                                 - - + + +
   GET     /{db}/_all_docs                       - - + + +
   POST    /{db}/_all_docs                       - - + + +
+  QUERY   /{db}/_all_docs                       - - + + +
   POST    /{db}/_all_docs/queries               - - + + +
+  QUERY   /{db}/_all_docs/queries               - - + + +
   GET     /{db}/_auto_purge                     - - + + +
   PUT     /{db}/_auto_purge                     - - - + +
   GET     /{db}/_auto_purge/peers               - - - + +
   POST    /{db}/_bulk_docs                      - - + + +
   POST    /{db}/_bulk_get                       - - + + +
+  QUERY   /{db}/_bulk_get                       - - + + +
   GET     /{db}/_changes                        - - + + +
   POST    /{db}/_changes                        - - + + +
+  QUERY   /{db}/_changes                        - - + + +
   POST    /{db}/_compact                        - - - + +
   POST    /{db}/_compact/d                      - - - + +
   GET     /{db}/_design_docs                    - - + + +
   POST    /{db}/_design_docs                    - - + + +
+  QUERY   /{db}/_design_docs                    - - + + +
   POST    /{db}/_design_docs/queries            - - + + +
+  QUERY   /{db}/_design_docs/queries            - - + + +
   POST    /{db}/_ensure_full_commit             - - + + +
   POST    /{db}/_explain                        - - + + +
+  QUERY   /{db}/_explain                        - - + + +
   POST    /{db}/_find                           - - + + +
+  QUERY   /{db}/_find                           - - + + +
   GET     /{db}/_index                          - - + + +
   POST    /{db}/_index                          - - - + +
   DELETE  /{db}/_index/d/json/none              - - - + +
   GET     /{db}/_local_docs                     - - + + +
   POST    /{db}/_local_docs                     - - + + +
+  QUERY   /{db}/_local_docs                     - - + + +
   POST    /{db}/_local_docs/queries             - - + + +
+  QUERY   /{db}/_local_docs/queries             - - + + +
   GET     /{db}/_local/x                        - - + + +
   PUT     /{db}/_local/x                        - - + + +
   DELETE  /{db}/_local/x                        - - + + +
   COPY    /{db}/_local/x                        - - + + +
   POST    /{db}/_missing_revs                   - - + + +
+  QUERY   /{db}/_missing_revs                   - - + + +
   POST    /{db}/_purge                          - - - + +
   GET     /{db}/_revs_limit                     - - + + +
   PUT     /{db}/_revs_limit                     - - - + +
   POST    /{db}/_revs_diff                      - - + + +
+  QUERY   /{db}/_revs_diff                      - - + + +
   GET     /{db}/_security                       - - + + +
   PUT     /{db}/_security                       - - - + +
   POST    /{db}/_temp_view                      - - - + +
+  QUERY   /{db}/_temp_view                      - - - + +
   GET     /{db}/_time_seq                       - - + + +
   DELETE  /{db}/_time_seq                       - - - + +
   POST    /{db}/_view_cleanup                   - - - + +
@@ -122,9 +136,12 @@ export const ACCESS_TABLE = `
   POST    /{db}/_design/d/_compact              - - - + +
   GET     /{db}/_design/d/_view/v               - - + + +
   POST    /{db}/_design/d/_view/v               - - + + +
+  QUERY   /{db}/_design/d/_view/v               - - + + +
   POST    /{db}/_design/d/_view/v/queries       - - + + +
+  QUERY   /{db}/_design/d/_view/v/queries       - - + + +
   GET     /{db}/_design/d/_list/l/v             - - + + +
   POST    /{db}/_design/d/_list/l/v             - - + + +
+  QUERY   /{db}/_design/d/_list/l/v             - - + + +
   OPTIONS /{db}/_design/d/_list/l/v             - - + + +
   GET     /{db}/_design/d/_show/s               - - + + +
   POST    /{db}/_design/d/_show/s               - - + + +
@@ -169,29 +186,41 @@ async function isPastRights(t: Toolkit, method: string, path: string, headers: H
   return !refused;
 }
 
+/** Those of QUERY, which not every host can send, or the others. */
+function rowsOf(isQuery: boolean): readonly string[] {
+  const rows = ACCESS_TABLE.trim().split('\n');
+  return rows.map((row) => row.trim()).filter((row) => row.startsWith('QUERY') === isQuery);
+}
+
+async function assertRights(given: Toolkit, rows: readonly string[]): Promise<void> {
+  const t = await withUsers(given, [{ name: 'user' }, { name: 'member' }, { name: 'boss' }]);
+  const design = { views: { v: { map: 'function (doc) {}' } } };
+  await t.at('PUT', '/_design/d', { headers: ROOT, json: design });
+  await t.at('PUT', '/doc', { headers: ROOT, json: {} });
+  const security = { members: { names: ['member'] }, admins: { names: ['boss'] } };
+  // An answer to PUT _security by an admin would replace it: it is put back before each request.
+  for (const row of rows) {
+    const [method = '', path = '', ...expected] = row.split(/ +/);
+    const found: string[] = [];
+    for (const [, headers] of SENDERS) {
+      await t.at('PUT', '/_security', { headers: ROOT, json: security });
+      found.push((await isPastRights(t, method, path, headers)) ? '+' : '-');
+    }
+    assert.deepEqual(found, expected, row);
+  }
+}
+
 /** Every endpoint by everybody (docs/http/accounts.md#access-rights). */
 export default suite('accounts_access_matrix', [
   test(
     'each user gets exactly the permitted status from every resource',
-    async (given) => {
-      const t = await withUsers(given, [{ name: 'user' }, { name: 'member' }, { name: 'boss' }]);
-      const design = { views: { v: { map: 'function (doc) {}' } } };
-      await t.at('PUT', '/_design/d', { headers: ROOT, json: design });
-      await t.at('PUT', '/doc', { headers: ROOT, json: {} });
-      const security = { members: { names: ['member'] }, admins: { names: ['boss'] } };
-      // An answer to PUT _security by an admin would replace it: it is put back before each request.
-      for (const row of ACCESS_TABLE.trim().split('\n')) {
-        const [method = '', path = '', ...expected] = row.trim().split(/ +/);
-        const found: string[] = [];
-        for (const [, headers] of SENDERS) {
-          await t.at('PUT', '/_security', { headers: ROOT, json: security });
-          found.push((await isPastRights(t, method, path, headers)) ? '+' : '-');
-        }
-        assert.deepEqual(found, expected, row);
-      }
-    },
+    (given) => assertRights(given, rowsOf(false)),
     { needs: ['settings'] },
   ),
+
+  test('the same rights are needed for QUERY as for POST', (given) => assertRights(given, rowsOf(true)), {
+    needs: ['settings', 'query-method'],
+  }),
 
   test(
     'in a database without members everyone is a member, and no one is an admin',
