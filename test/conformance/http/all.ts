@@ -350,6 +350,7 @@ const transportSuites: readonly Suite[] = [
   locations,
   methodOverride,
   oldApp,
+  queryMethod,
   replicationContinuous,
   replicationOnce,
   replicationRemote,
