@@ -79,7 +79,8 @@ export class Compression {
     const isWhole = body instanceof Uint8Array || (typeof body === 'string' && !isLongText);
     const [coding = 'gzip'] = accepted;
     const headers = codedHeaders(plain.headers, coding);
-    if (method === 'HEAD') return discarded({ ...plain, headers });
+    // `X-HTTP-Method-Override: HEAD` leaves a body out, too.
+    if (method === 'HEAD' || body === null) return discarded({ ...plain, headers });
     const coded = { ...plain, headers };
     if (isWhole) return this.#compressWhole(coded, plain, coding);
     if (isLongText) return whenReady(toLongText(plain, LONG_TEXT), (long) => this.#compressStream(coded, long, coding));

@@ -34,6 +34,8 @@ const LONG_TEXT = 1_048_576;
 /** The same while memory is short: a piece shows how soon the client takes it. */
 const PIECED_TEXT = 65_536;
 const PIECE_UNITS = 262_144;
+/** A response that has no body by any method, so its length is that of the response to GET. */
+const NOT_MODIFIED = 304;
 
 /**
  * Turns a response into the `Response` that @hono/node-server sends. Text and bytes are sent in one write with their
@@ -60,7 +62,7 @@ function toLongResponse(response: PlainResponse, exchange: Exchange): MaybePromi
 
 function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response {
   const { status, headers, body } = response;
-  const lines = headerLines(headers);
+  const lines = headerLines(body === null && exchange.method !== 'HEAD' ? ofNoBody(response) : headers);
   if (body === null || typeof body === 'string') return new Response(body, { status, headers: lines });
   if (body instanceof Uint8Array) return new Response(body, { status, headers: lines });
   const sized =
@@ -72,6 +74,16 @@ function toResponseAtOnce(response: PlainResponse, exchange: Exchange): Response
     return new Response(null, { status, headers: sized });
   }
   return new Response(toReadable(body, exchange), { status, headers: sized });
+}
+
+/**
+ * Without a length of what is not sent: the client of `X-HTTP-Method-Override: HEAD` asked by POST, and would take the next response of the
+ * connection for this one's body.
+ */
+function ofNoBody({ status, headers }: PlainResponse): PlainResponse['headers'] {
+  if (status === NOT_MODIFIED || (headers['content-length'] ?? '0') === '0') return headers;
+  const { 'content-length': _, ...others } = headers;
+  return others;
 }
 
 /** Returns a text of more than `most` UTF-16 units as a stream with its length; undefined for every other body. */

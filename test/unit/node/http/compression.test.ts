@@ -201,6 +201,16 @@ describe('the headers of a compressed response', () => {
     expect(get.headers).toMatchObject({ 'content-encoding': 'gzip', etag: 'W/"x"', vary: 'Accept-Encoding' });
   });
 
+  test('of a request by POST that has no body, as of X-HTTP-Method-Override: HEAD, name no length', async () => {
+    const response = answer(null, { ...JSON_TYPE, 'content-length': `${TEXT.length}` });
+    const short = await sent(response, asked, 'POST');
+    expect([short.status, short.headers['content-encoding'], short.bytes.length]).toEqual([200, 'gzip', 0]);
+    const plain = await sent(response, {}, 'POST');
+    expect([plain.status, plain.headers['content-encoding'], plain.bytes.length]).toEqual([200, undefined, 0]);
+    for (const { headers } of [short, plain]) expect(headers['content-length'] ?? '0').toBe('0');
+    expect(failures).toEqual([]);
+  });
+
   test('are sent back by a client, which gets 304', async () => {
     const url = await serveAll(({ headers }) =>
       headers['if-none-match'] === '"x"' ? answer(null, { etag: '"x"' }, 304) : answer(TEXT, { etag: '"x"' }),
