@@ -14,6 +14,8 @@ export interface CompressionRules {
   readonly codings: readonly Coding[];
   /** Whether clients on this machine get compressed responses, too. */
   readonly forLoopback: boolean;
+  /** Returns the client's address, which proxies may name in `X-Forwarded-For`. Default: that of the connection. */
+  readonly addressOf?: (peer: string, forwarded: string | undefined) => string;
 }
 
 /** Shorter bodies fit into a packet as they are. */
@@ -22,7 +24,7 @@ const MIN_BYTES = 1_024;
 const LONG_TEXT = 1_048_576;
 /** Bytes up to which another thread would cost more than the work. */
 const SMALL_BYTES = 16_384;
-/** Responses that are compressed at a time; the others are sent as they are. Each takes up to 320 kB. */
+/** Responses that are compressed at a time, half of them for one client; the others are sent as they are. Each takes up to 320 kB. */
 const MAX_COMPRESSORS = 128;
 /** Different `Accept-Encoding` headers that are remembered, and their length. Clients that send longer ones get plain responses. */
 const MAX_REMEMBERED = 64;
@@ -41,6 +43,8 @@ export class Compression {
   readonly #rules: () => CompressionRules;
   readonly #accepted = new Map<string, readonly Coding[]>();
   #compressors = 0;
+  /** How many of them each client has, by its address. */
+  readonly #ofClients = new Map<string, number>();
 
   /** `rules` is called at each response. */
   constructor(rules: () => CompressionRules) {
@@ -49,7 +53,7 @@ export class Compression {
 
   /** `knownTags`: the `If-None-Match` that the client sent. */
   apply(response: PlainResponse, request: Request, knownTags: string | undefined): MaybePromise<PlainResponse> {
-    const { codings, forLoopback } = this.#rules();
+    const { codings, forLoopback, addressOf } = this.#rules();
     const { peer, headers } = request;
     // What this process asks itself for has no address.
     if (codings.length === 0 || peer === undefined || (!forLoopback && isLoopback(peer))) return response;
@@ -58,8 +62,29 @@ export class Compression {
     const varied = { ...response, headers: withVary(response.headers) };
     if (!mayBeCompressed(response.headers, headers)) return varied;
     const accepted = this.#acceptedOf(headers['accept-encoding'], codings);
-    if (accepted.length === 0 || (this.#compressors >= MAX_COMPRESSORS && request.method !== 'HEAD')) return varied;
-    return this.#compress(varied, accepted, request.method);
+    if (accepted.length === 0) return varied;
+    const [coding = 'gzip'] = accepted;
+    // `X-HTTP-Method-Override: HEAD` leaves a body out, too.
+    if (request.method === 'HEAD' || response.body === null) return discarded(coded(varied, coding));
+    const client = addressOf?.(peer, headers['x-forwarded-for']) ?? peer;
+    return this.#mayTake(client) ? this.#compress(varied, coding, client) : varied;
+  }
+
+  /** A client takes at most as many as it leaves to others, so that none can keep all of them, as by feeds that it leaves open. */
+  #mayTake(client: string): boolean {
+    return (this.#ofClients.get(client) ?? 0) < MAX_COMPRESSORS - this.#compressors;
+  }
+
+  /** Returns the function that releases it, to be called once. */
+  #take(client: string): () => void {
+    this.#compressors++;
+    this.#ofClients.set(client, (this.#ofClients.get(client) ?? 0) + 1);
+    return () => {
+      this.#compressors--;
+      const rest = (this.#ofClients.get(client) ?? 0) - 1;
+      if (rest > 0) this.#ofClients.set(client, rest);
+      else this.#ofClients.delete(client);
+    };
   }
 
   #acceptedOf(header: string | undefined, codings: readonly Coding[]): readonly Coding[] {
@@ -73,39 +98,35 @@ export class Compression {
     return accepted;
   }
 
-  #compress(plain: PlainResponse, accepted: readonly Coding[], method: string): MaybePromise<PlainResponse> {
+  #compress(plain: PlainResponse, coding: Coding, client: string): MaybePromise<PlainResponse> {
     const { body } = plain;
     const isLongText = typeof body === 'string' && body.length > LONG_TEXT;
-    const isWhole = body instanceof Uint8Array || (typeof body === 'string' && !isLongText);
-    const [coding = 'gzip'] = accepted;
-    const headers = codedHeaders(plain.headers, coding);
-    // `X-HTTP-Method-Override: HEAD` leaves a body out, too.
-    if (method === 'HEAD' || body === null) return discarded({ ...plain, headers });
-    const coded = { ...plain, headers };
-    if (isWhole) return this.#compressWhole(coded, plain, coding);
-    if (isLongText) return whenReady(toLongText(plain, LONG_TEXT), (long) => this.#compressStream(coded, long, coding));
-    return this.#compressStream(coded, body, coding);
+    if (body instanceof Uint8Array || (typeof body === 'string' && !isLongText)) {
+      return this.#compressWhole(plain, body, coding, client);
+    }
+    if (!isLongText) return this.#compressStream(plain, body, coding, client);
+    return whenReady(toLongText(plain, LONG_TEXT), (long) => this.#compressStream(plain, long, coding, client));
   }
 
-  #compressStream(coded: PlainResponse, body: ResponseBody | undefined, coding: Coding): PlainResponse {
+  #compressStream(plain: PlainResponse, body: ResponseBody | undefined, coding: Coding, client: string): PlainResponse {
     assert(body instanceof Object && 'pull' in body, 'only a stream is compressed step by step');
-    this.#compressors++;
-    return { ...coded, body: new CompressedStream(body, coding, () => this.#compressors--) };
+    return { ...coded(plain, coding), body: new CompressedStream(body, coding, this.#take(client)) };
   }
 
-  /** `coded`: with the headers of the compressed response. */
-  #compressWhole(coded: PlainResponse, plain: PlainResponse, coding: Coding): MaybePromise<PlainResponse> {
-    const { body } = plain;
-    if (typeof body !== 'string' && !(body instanceof Uint8Array)) return plain;
+  #compressWhole(
+    plain: PlainResponse,
+    body: string | Uint8Array,
+    coding: Coding,
+    client: string,
+  ): MaybePromise<PlainResponse> {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body;
-    const answer = (short: Uint8Array) => (short.length < bytes.length ? { ...coded, body: short } : plain);
+    const answer = (short: Uint8Array) =>
+      short.length < bytes.length ? { ...coded(plain, coding), body: short } : plain;
     if (bytes.length <= SMALL_BYTES) return answer(compressAtOnce(bytes, coding));
-    this.#compressors++;
+    const release = this.#take(client);
     return compressElsewhere(bytes, coding)
       .then(answer, () => plain)
-      .finally(() => {
-        this.#compressors--;
-      });
+      .finally(release);
   }
 }
 
@@ -153,11 +174,12 @@ function withVary(headers: PlainHeaders): PlainHeaders {
     : { ...headers, vary: `${vary}, Accept-Encoding` };
 }
 
-/** Without what holds for the plain bytes only. */
-function codedHeaders(headers: PlainHeaders, coding: Coding): PlainHeaders {
-  const { 'content-length': _length, 'content-md5': _md5, 'accept-ranges': _ranges, ...others } = headers;
+/** With the headers of the compressed response: without what holds for the plain bytes only. */
+function coded(plain: PlainResponse, coding: Coding): PlainResponse {
+  const { 'content-length': _length, 'content-md5': _md5, 'accept-ranges': _ranges, ...others } = plain.headers;
   const { etag } = others;
-  return { ...others, 'content-encoding': coding, ...(etag === undefined ? {} : { etag: weak(etag) }) };
+  const headers = { ...others, 'content-encoding': coding, ...(etag === undefined ? {} : { etag: weak(etag) }) };
+  return { ...plain, headers };
 }
 
 /** The same tag may not stand for different bytes (RFC 9110, 8.8.3), except where it names a revision. */

@@ -215,9 +215,10 @@ function followed<T>(service: Configured, follow: (config: ConfigStore) => () =>
 }
 
 function followCompression(config: ConfigStore): () => CompressionRules {
-  let rules = readCompression(config);
+  const addressOf = (peer: string, forwarded: string | undefined) => clientAddressOf(config, peer, forwarded);
+  let rules = { ...readCompression(config), addressOf };
   config.onChange(({ section, key }) => {
-    if (section === 'httpd' && key.startsWith('compression')) rules = readCompression(config);
+    if (section === 'httpd' && key.startsWith('compression')) rules = { ...readCompression(config), addressOf };
   });
   return () => rules;
 }

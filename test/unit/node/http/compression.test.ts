@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import {
   type BrotliDecompress,
   brotliDecompressSync,
@@ -322,29 +322,69 @@ describe('a compressed stream', () => {
     await cancelled.promise;
   });
 
-  test('is plain while as many others are open as may be, and compressed when one of them has ended', async () => {
-    const ended = deferred<void>();
+  describe('while others are open', () => {
     let open = 0;
-    const url = await serveAll(({ url: path }) => {
-      if (path !== '/feed') return answer(TEXT.repeat(20), JSON_TYPE);
-      let isFirst = true;
-      const pull = async () => {
-        if (!isFirst) return ended.promise.then(() => undefined);
-        isFirst = false;
-        open++;
-        return Buffer.from('x');
+    let ended = deferred<void>();
+    const isOpen = (count: number) => expect.poll(() => open).toBe(count);
+
+    /** The proxies name the client. */
+    function serveFeeds(): Promise<string> {
+      open = 0;
+      ended = deferred();
+      const handle: Handle = ({ url: path }) => {
+        if (path !== '/feed') return answer(TEXT.repeat(20), JSON_TYPE);
+        let isFirst = true;
+        const pull = async () => {
+          if (!isFirst) return ended.promise.then(() => undefined);
+          isFirst = false;
+          open++;
+          return Buffer.from('x');
+        };
+        return answer({ pull, cancel: async () => void open-- }, JSON_TYPE);
       };
-      return answer({ pull, cancel: async () => void open-- }, JSON_TYPE);
+      return serveAll(handle, { ...ALL, addressOf: (peer, forwarded) => forwarded ?? peer });
+    }
+
+    const acceptedOf = (client: string) => ({ 'accept-encoding': 'gzip', 'x-forwarded-for': client });
+
+    async function openFeeds(url: string, client: string, count: number): Promise<ClientRequest[]> {
+      const headers = acceptedOf(client);
+      const feeds = Array.from({ length: count }, () => httpRequest(`${url}feed`, { headers, agent: false }));
+      await Promise.all(feeds.map((feed) => once(feed.end(), 'response')));
+      return feeds;
+    }
+
+    const codingFor = async (url: string, client: string) =>
+      (await send(url, acceptedOf(client))).headers['content-encoding'];
+
+    test('is plain for a client that has half of all, and compressed when one of these has ended', async () => {
+      const url = await serveFeeds();
+      const feeds = await openFeeds(url, 'one', 63);
+      expect(await codingFor(url, 'one')).toBe('gzip');
+      feeds.push(...(await openFeeds(url, 'one', 1)));
+      expect(await codingFor(url, 'one')).toBeUndefined();
+      expect(await codingFor(url, 'another')).toBe('gzip');
+      feeds[0]?.destroy();
+      await isOpen(63);
+      expect(await codingFor(url, 'one')).toBe('gzip');
+      for (const feed of feeds) feed.destroy();
+      await isOpen(0);
+      ended.resolve();
     });
-    const accepted = { 'accept-encoding': 'gzip' };
-    const feeds = Array.from({ length: 128 }, () => httpRequest(`${url}feed`, { headers: accepted, agent: false }));
-    await Promise.all(feeds.map((feed) => once(feed.end(), 'response')));
-    expect((await send(url, accepted)).headers).not.toHaveProperty('content-encoding');
-    for (const feed of feeds.slice(0, 1)) feed.destroy();
-    await expect.poll(() => open).toBe(127);
-    expect((await send(url, accepted)).headers).toMatchObject({ 'content-encoding': 'gzip' });
-    for (const feed of feeds) feed.destroy();
-    await expect.poll(() => open).toBe(0);
-    ended.resolve();
+
+    test('is plain for everybody when all are taken', async () => {
+      const url = await serveFeeds();
+      const feeds: ClientRequest[] = [];
+      for (const count of [64, 32, 16, 8, 4, 2, 1]) {
+        expect(await codingFor(url, 'new')).toBe('gzip');
+        feeds.push(...(await openFeeds(url, `client of ${count}`, count)));
+      }
+      feeds.push(...(await openFeeds(url, 'last', 1)));
+      expect(await codingFor(url, 'new')).toBeUndefined();
+      for (const feed of feeds) feed.destroy();
+      await isOpen(0);
+      expect(await codingFor(url, 'new')).toBe('gzip');
+      ended.resolve();
+    });
   });
 });
