@@ -1,3 +1,4 @@
+import { HttpResponse } from 'msw';
 import { describe, expect, test } from 'vitest';
 import type { Handle } from '../../src/base/shared/message.ts';
 import type { Core } from '../../src/core/core.ts';
@@ -112,6 +113,25 @@ describe.each<Direction>(['pull', 'push'])('a replication by %s', (direction) =>
       await expectSame(source, target);
     },
   );
+});
+
+// As some servers of the family do, which take a local document whatever revision it names.
+test('a source that is created again is copied if it takes a checkpoint with the revision of its predecessor', async () => {
+  const { source, target, replication } = sidesOf(ends, 'pull');
+  await fill(source, 'db', 20);
+  let written = 0;
+  ends.peer.fault = async ({ request, path }) => {
+    if (request.method !== 'PUT' || !path.startsWith(CHECKPOINT)) return undefined;
+    const isSecond = ++written === 2;
+    if (isSecond) await recreate(source, 60);
+    if (!isSecond) return undefined;
+    const { _rev, ...body } = Object(await request.json());
+    return HttpResponse.json(Object(await must(source, `PUT ${CHECKPOINT}`, body)), { status: 201 });
+  };
+  const { history } = await run(ends.host, { ...replication, checkpointIntervalMs: 60_000 });
+  expect(written).toBeGreaterThanOrEqual(2);
+  expect(history).toMatchObject([{ start_last_seq: 0 }]);
+  await expectSame(source, target);
 });
 
 test('a record that says that nothing is copied is one that others read, and leads to the former checkpoints', async () => {

@@ -135,11 +135,10 @@ export class Checkpoints {
     if (this.#refusing.has(side)) return;
     const { peers, log } = this.#options;
     try {
-      const hasBegun = side === 'source' && (await this.#beginAtSource(history));
       const isFirst = !this.#known.has(side);
+      const hasBegun = side === 'source' && (await this.#beginAtSource(history));
       this.#noteWritten(side, await this.#writeRecord(side, history, alone, hasBegun));
-      // It may have been written to a database that was just created again.
-      if (isFirst) await this.#checkInstance(side);
+      if (isFirst) await this.#checkWritten(side, history);
     } catch (failure) {
       if (!isRefusal(failure)) throw failure;
       this.#refusing.add(side);
@@ -162,6 +161,21 @@ export class Checkpoints {
     await this.#checkInstance('source');
     this.#noteWritten('source', rev);
     return true;
+  }
+
+  /**
+   * It may have been written to a database that was just created again: some servers take it there with the revision of another. A source's record
+   * would hide the new documents, so it then says again that nothing is copied.
+   */
+  async #checkWritten(side: Side, [newest]: readonly HistoryEntry[]): Promise<void> {
+    const { id, peers } = this.#options;
+    try {
+      await this.#checkInstance(side);
+    } catch (failure) {
+      if (side === 'source' && newest !== undefined && failure instanceof EndChanged)
+        await peers.source.writeCheckpoint(id, emptyRecordText(newest.session_id, side), this.#known.get(side));
+      throw failure;
+    }
   }
 
   /** `rev`: undefined if the end lacks a checkpoint that it had, and so perhaps the documents before it. */
