@@ -3,7 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { ByteBudget } from '../../base/shared/byte-budget.ts';
 import type { Handle } from '../../base/shared/message.ts';
-import { booleanSetting, clientAddressOf, integerSetting, portSetting } from '../../base/system/config.ts';
+import {
+  addressListSetting,
+  booleanSetting,
+  clientAddressOf,
+  integerSetting,
+  portSetting,
+} from '../../base/system/config.ts';
 import type { Config, ConfigStore, Log } from '../../base/system/contract.ts';
 import { grantHeaders, grantOf, isCorsEnabled } from '../../http/middleware/cross-origin.ts';
 import { followVirtualHosts } from '../../http/middleware/gateway.ts';
@@ -72,6 +78,7 @@ export function listenAt(
   const headersFor = ({ headers }: IncomingMessage) => sharingHeaders(service.config, headers);
   const observe = createObserver({
     config: () => service.config,
+    trusts: (peer, forwarded) => trustsTracesOf(service.config, peer, forwarded),
     hasAccessLog: followAccessLog(() => service.config),
     write: (line) => addEntry(line, false),
   });
@@ -116,6 +123,12 @@ function acceptLinks(
 function refusalFor(config: Config, isAdministered: () => boolean): (peer: string | undefined) => Refusal | undefined {
   const isOpen = !isLoopback(bindAddress(config));
   return (peer) => (isOpen && peer !== undefined ? reachRefusal({ remoteAddress: peer }, isAdministered) : undefined);
+}
+
+/** Processes of this machine and trusted proxies. What a proxy that is not trusted passes on is from anybody, on this machine, too. */
+function trustsTracesOf(config: Config, peer: string | undefined, forwarded: string | undefined): boolean {
+  if (peer === undefined || (isLoopback(peer) && forwarded === undefined)) return true;
+  return addressListSetting(config, 'httpd', 'trusted_proxies').includes(peer);
 }
 
 function shareOf(connections: number | undefined, sharers: number): number | undefined {

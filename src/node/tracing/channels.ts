@@ -18,6 +18,8 @@ export interface TracedRequest {
   readonly peer: string | null;
   /** Its place in a trace. A subscriber to `start` may set it: the log, the response and requests that are sent on have what it says. */
   trace: Trace | undefined;
+  /** Whether that it is recorded was said by this machine, or a trusted proxy: anybody else could have everything recorded. */
+  readonly isTraceTrusted: boolean;
   /** The rest is there from `asyncStart` on. */
   status?: number;
   /** Sent with the response, its head included. */

@@ -6,6 +6,7 @@ import {
   isSpanContextValid,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace as traces,
@@ -55,7 +56,7 @@ function tracer() {
 }
 
 function beginRequest(request: TracedRequest): Span {
-  const { method, path, database, peer, trace, id } = request;
+  const { method, path, database, peer, trace, isTraceTrusted, id } = request;
   const route = routeOf(path, database);
   const attributes: Attributes = {
     'http.request.method': method,
@@ -66,7 +67,13 @@ function beginRequest(request: TracedRequest): Span {
     ...(database !== null && { 'db.namespace': database }),
     ...(peer !== null && { 'client.address': peer }),
   };
-  const span = tracer().startSpan(`${method} ${route}`, { kind: SpanKind.SERVER, attributes }, parentOf(trace));
+  const asking = askingSpan(trace);
+  const isParent = asking !== undefined && isTraceTrusted;
+  const span = tracer().startSpan(
+    `${method} ${route}`,
+    { kind: SpanKind.SERVER, attributes, links: asking === undefined || isParent ? [] : [{ context: asking }] },
+    isParent ? traces.setSpanContext(ROOT_CONTEXT, asking) : ROOT_CONTEXT,
+  );
   const context = span.spanContext();
   if (isSpanContextValid(context)) {
     const { traceId, spanId, traceFlags: flags } = context;
@@ -76,17 +83,12 @@ function beginRequest(request: TracedRequest): Span {
   return span;
 }
 
-function parentOf(trace: Trace | undefined) {
-  if (trace?.parentId === undefined) return ROOT_CONTEXT;
+/** The client's span. Samplers follow a parent, so a client that is not trusted gets a link instead: its flag has no say in what is recorded. */
+function askingSpan(trace: Trace | undefined): SpanContext | undefined {
+  if (trace?.parentId === undefined) return undefined;
   const { traceId, parentId: spanId, flags: traceFlags, state } = trace;
   const traceState = state === undefined ? undefined : createTraceState(state);
-  return traces.setSpanContext(ROOT_CONTEXT, {
-    traceId,
-    spanId,
-    traceFlags,
-    isRemote: true,
-    ...(traceState && { traceState }),
-  });
+  return { traceId, spanId, traceFlags, isRemote: true, ...(traceState && { traceState }) };
 }
 
 function endRequest({ status = 0, bytes = 0, user, isAborted }: TracedRequest, span: Span): void {

@@ -20,21 +20,27 @@ export type Observe = (
 export interface ObserverOptions {
   /** Called at each request that is observed. */
   readonly config: () => Config;
+  /**
+   * Whether the sender may say that its trace is recorded. `peer`: its address, undefined for this process. `forwarded`: `X-Forwarded-For`. Called at
+   * each request that somebody watches.
+   */
+  readonly trusts: (peer: string | undefined, forwarded: string | undefined) => boolean;
   /** Whether requests are lines of JSON in the log. Called at each request. */
   readonly hasAccessLog: () => boolean;
   /** Takes one line without a newline at its end. */
   readonly write: (line: string) => void;
 }
 
-export function createObserver({ config, hasAccessLog, write }: ObserverOptions): Observe {
+export function createObserver({ config, trusts, hasAccessLog, write }: ObserverOptions): Observe {
   return (incoming, outgoing, peer) => {
     const isLogged = hasAccessLog();
     const isHeard = requests.isHeard;
     if (!isLogged && !isHeard && incoming.headers['traceparent'] === undefined) return undefined;
     const trace = parseTrace(incoming.headers);
     if (!isLogged && !isHeard) return trace && observedIn(outgoing, traceHeaders(trace), formatTrace(trace));
-    const request = describe(incoming, clientAddressOf(config(), peer, forwardedFor(incoming)));
-    request.trace = trace;
+    const forwarded = forwardedFor(incoming);
+    const address = clientAddressOf(config(), peer, forwarded);
+    const request = describe(incoming, address, { trace, isTraceTrusted: trusts(peer, forwarded) });
     if (isHeard) requests.begin(request);
     const observed =
       request.trace === undefined ? {} : observedIn(outgoing, traceHeaders(request.trace), formatTrace(request.trace));
@@ -60,7 +66,11 @@ function observedIn(outgoing: ServerResponse, trace: PlainHeaders, traceresponse
   return { trace };
 }
 
-function describe({ method = 'GET', url = '/' }: IncomingMessage, address: string): TracedRequest {
+function describe(
+  { method = 'GET', url = '/' }: IncomingMessage,
+  address: string,
+  traced: Pick<TracedRequest, 'trace' | 'isTraceTrusted'>,
+): TracedRequest {
   const path = url.replace(/^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '');
   return {
     id: newSpanId(),
@@ -68,7 +78,7 @@ function describe({ method = 'GET', url = '/' }: IncomingMessage, address: strin
     path: path.slice(0, MAX_PATH_LENGTH),
     database: databaseOf(path),
     peer: address === '' ? null : address,
-    trace: undefined,
+    ...traced,
   };
 }
 

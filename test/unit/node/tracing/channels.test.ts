@@ -54,6 +54,7 @@ test('a request is published from its head until its response has been sent', as
     database: 'missing',
     peer: null,
     trace: undefined,
+    isTraceTrusted: true,
   };
   expect(heard[0]?.[1]).toEqual(begin);
   expect(heard[3]?.[1]).toEqual({ ...begin, status: 404, bytes: expect.any(Number), user: null, isAborted: false });

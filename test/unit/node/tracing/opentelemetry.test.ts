@@ -1,13 +1,16 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import {
   type Attributes,
   type Context,
+  type Link,
   type Span,
   type SpanContext,
   type SpanOptions,
   type SpanStatus,
   trace as traces,
 } from '@opentelemetry/api';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
 import { makeSpans } from '../../../../src/node/tracing/opentelemetry.ts';
 import { routeOf } from '../../../../src/node/tracing/route.ts';
@@ -21,6 +24,7 @@ interface Recorded {
   readonly parent: SpanContext | undefined;
   readonly context: SpanContext;
   readonly attributes: Attributes;
+  readonly links: readonly Link[];
   status?: SpanStatus;
   isEnded: boolean;
 }
@@ -41,6 +45,7 @@ function record(name: string, options: SpanOptions | undefined, context: Context
       traceFlags: 1,
     },
     attributes: { ...options?.attributes },
+    links: options?.links ?? [],
     isEnded: false,
   };
   spans.push(recorded);
@@ -120,6 +125,7 @@ test('a request is a span of the trace that it names', async () => {
   expect(span).toMatchObject({
     kind: 1,
     parent: { traceId: TRACE, spanId: PARENT, traceFlags: 1, isRemote: true },
+    links: [],
     attributes: {
       'http.request.method': 'GET',
       'http.route': '/{db}/{docid}',
@@ -132,6 +138,41 @@ test('a request is a span of the trace that it names', async () => {
   expect(span.status).toBeUndefined();
   // The client, and what is sent on, are told the id of this span.
   expect(response.headers.get('traceresponse')).toBe(`00-${TRACE}-${span.context.spanId}-01`);
+});
+
+describe('the trace that a request names', () => {
+  const headers = { traceparent: `00-${TRACE}-${PARENT}-01` };
+  const asked = { traceId: TRACE, spanId: PARENT, traceFlags: 1, isRemote: true };
+
+  /** The server knows the connections of `fetch` here as its own process's. */
+  async function spanOf(more: Record<string, string>): Promise<[Recorded, IncomingMessage]> {
+    const request = get(`${server.url}_up`, { headers: { ...headers, ...more }, agent: false });
+    const [response]: IncomingMessage[] = await once(request, 'response');
+    if (response === undefined) throw new Error('no response');
+    response.resume();
+    return [await ended('GET /_up'), response];
+  }
+
+  test('has its span from this machine', async () => {
+    const [span] = await spanOf({});
+    expect(span).toMatchObject({ parent: asked, links: [] });
+  });
+
+  test('is only linked from elsewhere, so that its flag has no say in what is recorded', async () => {
+    const [span, response] = await spanOf({ 'x-forwarded-for': '203.0.113.7' });
+    expect(span.parent).toBeUndefined();
+    expect(span.links).toEqual([{ context: asked }]);
+    expect(response.headers['traceresponse']).toBe(`00-${'c'.repeat(32)}-${span.context.spanId}-01`);
+  });
+
+  test('has its span from a trusted proxy', async () => {
+    const set = (value: string) =>
+      fetch(`${server.url}_node/_local/_config/httpd/trusted_proxies`, { method: 'PUT', body: JSON.stringify(value) });
+    expect((await set('127.0.0.1')).status).toBe(200);
+    const [span] = await spanOf({ 'x-forwarded-for': '203.0.113.7' });
+    expect((await set('')).status).toBe(200);
+    expect(span).toMatchObject({ parent: asked, links: [], attributes: { 'client.address': '203.0.113.7' } });
+  });
 });
 
 test('a request without a trace begins one', async () => {
