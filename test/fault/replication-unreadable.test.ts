@@ -2,13 +2,19 @@
 import { HttpResponse } from 'msw';
 import { describe, expect, test } from 'vitest';
 import { fill } from '../support/replication/documents.ts';
-import { type Direction, sidesOf, useFlakyEnds } from '../support/replication/flaky-ends.ts';
+import { type Direction, sidesOf as impatientSidesOf, type Sides, useFlakyEnds } from '../support/replication/flaky-ends.ts';
 import { cutOff, type Fault, type FaultyRequest, failure } from '../support/replication/flaky-peer.ts';
 import { begin, pick, run, treesOf } from '../unit/replication/support.ts';
 
 const ends = useFlakyEnds();
 /** The time for many retries is not the subject. */
 const FEW = { retriesPerRequest: 1 };
+
+/** A peer that answers late, as on a busy machine, is no fault here. */
+function sidesOf(...given: Parameters<typeof impatientSidesOf>): Sides {
+  const sides = impatientSidesOf(...given);
+  return { ...sides, replication: { ...sides.replication, connectionTimeoutMs: 60_000 } };
+}
 
 /** The answer to each request that concerns the document. */
 function about(id: string, fault: Fault): Fault {
