@@ -5,6 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { DatabaseError } from '../../base/errors/database-error.ts';
+import { peerOf } from '../tracing/sender.ts';
 import type { Refusal } from './refusals.ts';
 
 /** Names and addresses that no DNS server can make point to another machine (RFC 6761, 6.3), without a dot at the end. */
@@ -110,6 +111,6 @@ const NO_ADMIN: Refusal = {
 
 /** Why a request from another machine is refused; undefined if it is not. */
 export function reachRefusal(socket: Pick<Socket, 'remoteAddress'>, hasAdmin: () => boolean): Refusal | undefined {
-  const peer = socket.remoteAddress?.replace(/^::ffff:/, '') ?? '';
+  const peer = peerOf(socket) ?? '';
   return isLoopback(peer) || hasAdmin() ? undefined : NO_ADMIN;
 }

@@ -10,6 +10,7 @@ import type { Handle, PlainHeaders, PlainRequest } from '../../base/shared/messa
 import { isThreadWanted, nextTurn, roomInTurn } from '../../base/shared/turn.ts';
 import { VERSION } from '../../base/system/version.ts';
 import type { Observe } from '../tracing/request-observer.ts';
+import { forwardedFor, peerOf } from '../tracing/sender.ts';
 import type { BodyRules } from './body-rules.ts';
 import { Compression, type CompressionRules, withKnownTags } from './compression.ts';
 import { isFullTurn, promisesHandled, TurnQueue } from './fair-work.ts';
@@ -77,9 +78,6 @@ export interface ListenerOptions extends Pick<BodyRules, 'leastRate'> {
 
 const UNCOMPRESSED: CompressionRules = { codings: [], forLoopback: false };
 
-/** How an IPv4 address looks on a socket that also takes IPv6. */
-const MAPPED_IPV4 = /^::ffff:/;
-
 type Bindings = Parameters<Parameters<typeof getRequestListener>[0]>[1];
 
 /**
@@ -104,13 +102,13 @@ export function createListener(
     const { incoming, outgoing } = toHttp1(bindings);
     const onBrokenStream = (error: unknown) => onFailure(describe(incoming), error);
     const isFromHere = isOwn(incoming.socket);
-    const observed = observe?.(incoming, outgoing, isFromHere ? undefined : peerOf(incoming));
+    const observed = observe?.(incoming, outgoing, isFromHere ? undefined : peerOf(incoming.socket));
     let lease: ByteLease | undefined;
     try {
       const body = readBody(incoming, {
         leastRate,
         lease: () => {
-          lease ??= leaseFor?.(isFromHere ? undefined : peerOf(incoming), forwardedFor(incoming));
+          lease ??= leaseFor?.(isFromHere ? undefined : peerOf(incoming.socket), forwardedFor(incoming));
           return lease;
         },
         onSilence: () => {
@@ -175,7 +173,7 @@ class NodeRequest implements PlainRequest {
     this.body = body;
     this.held = held;
     this.observed = observed;
-    this.peer = isOwn ? undefined : peerOf(incoming);
+    this.peer = isOwn ? undefined : peerOf(incoming.socket);
     this.scheme = incoming.socket instanceof TLSSocket ? 'https' : undefined;
     this.#request = request;
   }
@@ -189,15 +187,6 @@ class NodeRequest implements PlainRequest {
 function toHttp1({ incoming, outgoing }: Bindings): HttpBindings {
   assert(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse, 'the server speaks HTTP/1.1');
   return { incoming, outgoing };
-}
-
-function peerOf({ socket }: IncomingMessage): string | undefined {
-  return socket.remoteAddress?.replace(MAPPED_IPV4, '');
-}
-
-function forwardedFor({ headers }: IncomingMessage): string | undefined {
-  const forwarded = headers['x-forwarded-for'];
-  return Array.isArray(forwarded) ? forwarded.join(', ') : forwarded;
 }
 
 function describe(incoming: IncomingMessage): string {

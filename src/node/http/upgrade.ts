@@ -1,6 +1,7 @@
 /** Connections that begin with HTTP and go on with another protocol (RFC 9110, 7.8). */
 import { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { peerOf } from '../tracing/sender.ts';
 
 /** The only protocol that a server changes to. Requests for any other one are answered as if they had not asked for it. */
 export interface Upgrade {
@@ -15,9 +16,6 @@ export interface Upgrade {
   /** The server closes: the other ends should close their connections soon. */
   beginClose(): void;
 }
-
-/** How an IPv4 address looks on a socket that also takes IPv6. */
-const MAPPED_IPV4 = /^::ffff:/;
 
 /**
  * Messages for `createServer`. Once a server listens for upgrades, Node no longer passes requests that ask for any protocol to the
@@ -51,5 +49,5 @@ export function switchProtocol(upgrade: Upgrade, socket: Socket, head: Buffer): 
   socket.setNoDelay(true);
   if (head.length > 0) socket.unshift(head);
   socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${upgrade.protocol}\r\n\r\n`);
-  upgrade.take(socket, socket.remoteAddress?.replace(MAPPED_IPV4, '') ?? '');
+  upgrade.take(socket, peerOf(socket) ?? '');
 }

@@ -2,6 +2,7 @@
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { Socket } from 'node:net';
+import { peerOf } from '../tracing/sender.ts';
 import { GuardedNetwork } from './guarded-network.ts';
 import { OwnAddresses, type OwnAddressesOptions } from './own-addresses.ts';
 import { ProxiedFetches } from './proxied-fetch.ts';
@@ -12,7 +13,6 @@ import { ProxiedFetches } from './proxied-fetch.ts';
  */
 /** Published by the `fetch` of Node, and of the package that it comes from, before anything is sent. Other runtimes publish nothing. */
 const CONNECTED = 'undici:client:connected';
-const MAPPED_IPV4 = /^::ffff:/;
 
 export class OwnConnections {
   /** Address and port of this process's ends. */
@@ -41,7 +41,7 @@ export class OwnConnections {
 }
 
 function endOf(address: string | undefined, port: number | undefined): string {
-  return `${address?.replace(MAPPED_IPV4, '')} ${port}`;
+  return `${peerOf({ remoteAddress: address })} ${port}`;
 }
 
 export interface ServerNetworkOptions extends OwnAddressesOptions {

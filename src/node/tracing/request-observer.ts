@@ -5,6 +5,7 @@ import { clientAddressOf } from '../../base/system/config.ts';
 import type { Config } from '../../base/system/contract.ts';
 import { accessEntry } from './access-log.ts';
 import { requests, type TracedRequest } from './channels.ts';
+import { forwardedFor } from './sender.ts';
 import { formatTrace, newSpanId, parseTrace, traceHeaders } from './trace-context.ts';
 
 const MAX_PATH_LENGTH = 1_024;
@@ -92,9 +93,4 @@ function databaseOf(path: string): string | null {
   } catch {
     return null;
   }
-}
-
-function forwardedFor({ headers }: IncomingMessage): string | undefined {
-  const forwarded = headers['x-forwarded-for'];
-  return Array.isArray(forwarded) ? forwarded.join(', ') : forwarded;
 }
