@@ -42,6 +42,7 @@ function serveVirtualHosts(config: ConfigStore, next: Handler): Handler {
     const other = standingFor(context, rewritten);
     return whenReady(next(other), (answer) => {
       context.user = other.user;
+      context.acceptsQuery = other.acceptsQuery;
       return answer;
     });
   };

@@ -6,7 +6,7 @@ import { gaveWay, tooBusy } from '../../base/errors/too-busy.ts';
 import { must } from '../../base/shared/assert.ts';
 import { type ByteBudget, type ByteLease, FREE_BYTES } from '../../base/shared/byte-budget.ts';
 import type { Clock } from '../../base/shared/clock.ts';
-import { type MaybePromise, whenReady } from '../../base/shared/maybe-promise.ts';
+import { type MaybePromise, whenReady, withEnd } from '../../base/shared/maybe-promise.ts';
 import type { PlainRequest, PlainResponse, ResponseBody } from '../../base/shared/message.ts';
 import type { ActiveTasks } from '../../base/system/active-tasks.ts';
 import { clientAddressOf } from '../../base/system/config.ts';
@@ -234,11 +234,16 @@ export class Context {
     next.requestedPath = this.requestedPath;
     next.vhostPath = this.vhostPath;
     next.#lease = this.memory;
-    return whenReady(must(this.dispatch, 'the router names itself to each request')(next), (answer) => {
-      this.grant = next.grant;
-      this.restriction = next.restriction;
-      this.isUserShown = next.isUserShown;
-      return answer;
+    const dispatch = must(this.dispatch, 'the router names itself to each request');
+    const answered = () =>
+      whenReady(dispatch(next), (answer) => {
+        this.grant = next.grant;
+        this.restriction = next.restriction;
+        this.isUserShown = next.isUserShown;
+        return answer;
+      });
+    return withEnd(answered, () => {
+      this.acceptsQuery = next.acceptsQuery;
     });
   }
 

@@ -77,6 +77,8 @@ export default suite('query_method', [
       const later = await t.at('QUERY', '/_all_docs', { json: {}, headers: { 'if-none-match': tag } });
       assert.equal(later.status, 200);
       assert.isUndefined((await t.at('QUERY', '/_find', { json: { selector: {} } })).header('etag'));
+      assert.isString((await t.get('/_changes')).header('etag'));
+      assert.isUndefined((await t.at('QUERY', '/_changes', { json: {} })).header('etag'));
     },
     { needs },
   ),
@@ -129,4 +131,35 @@ export default suite('query_method', [
       assert.equal(refused.header('accept-query'), FORMAT, method);
     }
   }),
+
+  test('responses of rewritten requests say it, refusals too', async (t) => {
+    const rewrites = [
+      { from: 'rows', to: '../../_all_docs' },
+      { from: 'ask', to: '../../_find' },
+      { from: 'info', to: '../..' },
+    ];
+    await t.put('_design/r', { rewrites });
+    const askAt = (path: string) => t.get(`/_design/r/_rewrite/${path}`);
+    const rows = await askAt('rows');
+    assert.deepEqual([rows.status, rows.header('accept-query')], [200, FORMAT]);
+    const refused = await askAt('ask');
+    assertAllowed(refused, 'POST,QUERY');
+    assert.equal(refused.header('accept-query'), FORMAT);
+    assert.isUndefined((await askAt('info')).header('accept-query'));
+  }),
+
+  test(
+    'responses at a virtual host say it',
+    async (t) => {
+      const on = await t.withSettings({ vhosts: { 'notes.example.com': `/${t.db}` } });
+      const headers = { host: 'notes.example.com' };
+      for (const [path, format] of [
+        ['/_all_docs', FORMAT],
+        ['/_find', FORMAT],
+        ['/', undefined],
+      ] as const)
+        assert.equal((await on.request('GET', path, { headers })).header('accept-query'), format, path);
+    },
+    { needs: ['gateway', 'settings', 'forbidden-headers'] },
+  ),
 ]);
