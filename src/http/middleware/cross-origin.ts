@@ -59,6 +59,7 @@ const SHOWN_HEADERS = [
   'server',
   'etag',
   'accept-ranges',
+  'accept-query',
   'x-svc-help',
   'x-svc-id',
   'x-svc-update-newrev',
@@ -150,7 +151,7 @@ export function shareAcrossOrigins(
     const preflight = context.request.method === 'OPTIONS' ? answerPreflight(context, settings, grant) : undefined;
     if (preflight !== undefined) return addVary(preflight);
     context.sharedWith = grant;
-    return whenReady(next(context), (answer) => addVary(addGrant(answer, grant)));
+    return whenReady(next(context), (answer) => addVary(addGrant(context, answer, grant)));
   };
 }
 
@@ -179,8 +180,10 @@ function isFromNetwork(headers: PlainHeaders): boolean {
   return headers['access-control-request-private-network'] === 'true';
 }
 
-function addGrant(answer: Answer, grant: CorsGrant): Answer {
-  Object.assign(answer.headers, grantHeaders(grant, Object.keys(answer.headers)));
+function addGrant({ acceptsQuery }: Context, answer: Answer, grant: CorsGrant): Answer {
+  // That header comes later, too.
+  const shown = [...Object.keys(answer.headers), ...(acceptsQuery ? ['accept-query'] : [])];
+  Object.assign(answer.headers, grantHeaders(grant, shown));
   return answer;
 }
 

@@ -72,6 +72,12 @@ export default suite('cors', [
       assertShared(read);
       assert.isUndefined(read.header('access-control-allow-credentials'));
       assert.equal(read.header('access-control-expose-headers'), 'cache-control, content-type, server, etag');
+      const rows = await on.get('/_all_docs', headers);
+      assert.equal(rows.header('accept-query'), 'application/json');
+      assert.equal(
+        rows.header('access-control-expose-headers'),
+        'cache-control, content-type, server, etag, accept-query',
+      );
     },
     NEEDS,
   ),
