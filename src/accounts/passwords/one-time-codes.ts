@@ -2,6 +2,7 @@
 import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts';
 import type { Clock } from '../../base/shared/clock.ts';
 import { areEqualSecrets } from '../../base/shared/constant-time.ts';
+import { remember } from './address-counts.ts';
 
 const STEP_S = 30;
 /** Steps before and after the present one whose codes are taken, since clocks differ. */
@@ -9,6 +10,22 @@ const WINDOW = 1;
 const DIGITS = 6;
 /** Users whose last code is remembered. Those whose codes no longer count are forgotten first. */
 const MAX_REMEMBERED = 100_000;
+/** Wrong codes of a user before all codes of that user have to wait, whichever address they come from. */
+const FREE_TRIES = 5;
+const FIRST_WAIT_MS = 1_000;
+const MAX_WAIT_MS = 300_000;
+/** After this time without a wrong code a user's wrong codes are forgotten. */
+const FORGOTTEN_AFTER_MS = 3_600_000;
+/** Users whose wrong codes are remembered. Only those count whose password was right, so strangers can't drop anyone's. */
+const MAX_FAILING = 20_000;
+
+interface WrongCodes {
+  count: number;
+  /** When the last one was, by the monotonic clock. */
+  at: number;
+  /** No code counts before this time. */
+  blockedUntil: number;
+}
 
 const HASHES: Readonly<Record<string, string>> = {
   sha: 'SHA-1',
@@ -69,18 +86,28 @@ export async function codeAt({ key, hash, digits }: TotpKey, step: number): Prom
   return String(number % 10 ** digits).padStart(digits, '0');
 }
 
-/** Checks codes, each of which counts once. */
+/**
+ * Checks codes, each of which counts once. Who has a user's password must not be able to try all codes: after some wrong ones all have to wait, right
+ * ones too, twice as long each time. A code counts as wrong from its start, so that concurrent attempts don't avoid that.
+ */
 export class OneTimeCodes {
   readonly #clock: Clock;
   /** The step of each user's last code, the latest log-in at the end. */
   readonly #used = new Map<string, number>();
+  /** By the name of the user, the latest wrong code at the end. */
+  readonly #wrong = new Map<string, WrongCodes>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Whether that is a code of the user that counts now. From then on it does not, nor do earlier ones. */
+  /**
+   * Whether that is a code of the user that counts now. From then on it does not, nor do earlier ones. To be called only if the user's password was
+   * right. Nothing tells the client whether the code is wrong or has to wait: it would learn that the password is right.
+   */
   async take(name: string, key: TotpKey, code: string): Promise<boolean> {
+    // A client that sends none guesses nothing.
+    if (code === '' || !this.#begin(name)) return false;
     const now = Math.floor(this.#clock.now() / 1000 / STEP_S);
     const steps = Array.from({ length: 2 * WINDOW + 1 }, (_, n) => Math.max(0, now - WINDOW + n));
     const codes = await Promise.all(steps.map((step) => codeAt(key, step)));
@@ -88,7 +115,20 @@ export class OneTimeCodes {
     const fitting = steps.filter((_, at) => areEqualSecrets(codes[at] ?? '', code));
     const step = fitting.find((each) => each > (this.#used.get(name) ?? -1));
     if (step === undefined) return false;
+    this.#wrong.delete(name);
     this.#remember(name, step, now);
+    return true;
+  }
+
+  /** Counts a code as wrong. False if it comes too soon; then it does not count. */
+  #begin(name: string): boolean {
+    const now = this.#clock.monotonic();
+    const known = this.#wrong.get(name);
+    const isKnown = known !== undefined && now - known.at < FORGOTTEN_AFTER_MS;
+    if (isKnown && now < known.blockedUntil) return false;
+    const count = (isKnown ? known.count : 0) + 1;
+    const wait = count < FREE_TRIES ? 0 : Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (count - FREE_TRIES));
+    remember(this.#wrong, name, { count, at: now, blockedUntil: now + wait }, MAX_FAILING);
     return true;
   }
 

@@ -220,6 +220,28 @@ test("a hundred guesses at once cause few checks, and don't delay other users", 
   expect(derive).toHaveBeenCalledTimes(5);
 });
 
+test('guesses of a code from many addresses soon make all codes of that user wait, but without a code nobody waits', async () => {
+  await open({ admins: { root: 'secret' } });
+  await ask(core, 'PUT /_users', { headers: ROOT });
+  const totp = { key: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ' };
+  await addUser('ana', { password: 'ana', totp });
+  await addUser('bob', { password: 'bob', totp });
+  // Of the moment at which the clock stands still.
+  const token = '943767';
+  const logIn = async (name: string, members: object, address: string) => {
+    const body = JSON.stringify({ name, password: name, ...members });
+    const headers = { 'content-type': 'application/json' };
+    return (await core.handle({ method: 'POST', url: '/_session', headers, body, peer: address })).status;
+  };
+  for (let n = 0; n < 20; n++) {
+    expect(await logIn('ana', { token: 'wrong' }, `10.0.0.${n}`)).toBe(401);
+    expect(await logIn('bob', {}, `10.0.0.${n}`)).toBe(401);
+    expect(await logIn('bob', { token: 'wrong', password: 'x' }, `10.0.0.${n}`)).toBe(401);
+  }
+  expect(await logIn('ana', { token }, '10.0.1.1')).toBe(401);
+  expect(await logIn('bob', { token }, '10.0.1.1')).toBe(200);
+});
+
 test("a client can't set the user of a request", async () => {
   await open({ admins: { root: 'secret' } });
   const user = JSON.stringify({ name: 'root', roles: ['_admin'] });

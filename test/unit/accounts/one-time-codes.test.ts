@@ -68,3 +68,65 @@ test('a code counts once, for thirty seconds and those before and after, and no 
   expect(await take('ana', 102)).toBe(true);
   for (const code of ['', '000000', ' 287082']) expect(await codes.take('eve', key, code)).toBe(false);
 });
+
+describe('after five wrong codes of a user', () => {
+  function start() {
+    let ms = 0;
+    const codes = new OneTimeCodes({ ...systemClock, now: () => ms, monotonic: () => ms });
+    const key = keyOf({ key: KEY });
+    const wrong = (name: string) => codes.take(name, key, 'wrong');
+    const right = async (name: string) => codes.take(name, key, await codeAt(key, Math.floor(ms / 30_000)));
+    const later = (addedMs: number) => {
+      ms += addedMs;
+    };
+    return { wrong, right, later };
+  }
+
+  test('a right one has to wait as well, twice as long each time', async () => {
+    const { wrong, right, later } = start();
+    await Promise.all(Array.from({ length: 5 }, () => wrong('ana')));
+    expect(await right('ana')).toBe(false);
+    later(999);
+    expect(await right('ana')).toBe(false);
+    later(1);
+    expect(await wrong('ana')).toBe(false);
+    later(1_999);
+    expect(await right('ana')).toBe(false);
+    expect(await right('bob')).toBe(true);
+    later(1);
+    expect(await right('ana')).toBe(true);
+  });
+
+  test('the wait is five minutes at most, and ends the count with a right one', async () => {
+    const { wrong, right, later } = start();
+    for (let n = 0; n < 50; n++) {
+      await wrong('ana');
+      later(300_000);
+    }
+    await wrong('ana');
+    later(299_999);
+    expect(await right('ana')).toBe(false);
+    later(1);
+    expect(await right('ana')).toBe(true);
+    for (let n = 0; n < 4; n++) await wrong('ana');
+    later(30_000);
+    expect(await right('ana')).toBe(true);
+  });
+
+  test('an hour without one forgets them', async () => {
+    const { wrong, right, later } = start();
+    for (let n = 0; n < 4; n++) await wrong('ana');
+    later(3_600_000);
+    for (let n = 0; n < 4; n++) await wrong('ana');
+    expect(await right('ana')).toBe(true);
+  });
+
+  test('others with wrong codes take nothing from them, and nor do attempts while they wait', async () => {
+    const { wrong, right, later } = start();
+    for (let n = 0; n < 10; n++) await wrong('ana');
+    for (let n = 0; n < 1_000; n++) await wrong(`name ${n}`);
+    expect(await right('ana')).toBe(false);
+    later(1_000);
+    expect(await right('ana')).toBe(true);
+  });
+});
