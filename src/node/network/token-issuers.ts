@@ -47,8 +47,9 @@ export class FetchedIssuers implements TokenIssuers {
     const issuer = claimed.iss === undefined ? undefined : findIssuer(config, claimed.iss);
     if (issuer === undefined) return undefined;
     const keys = this.#keysOf(issuer);
-    const { payload } = await verify(token, issuer, keys.finder((claimed.iat ?? 0) * 1000), clock);
+    // Its key may go while the signature is checked.
     let seen = keys.version;
+    const { payload } = await verify(token, issuer, keys.finder((claimed.iat ?? 0) * 1000), clock);
     const current = async (now: TokenConfig): Promise<RequestUser | undefined> => {
       if (now.get(ISSUERS_SECTION, issuer.name) !== issuer.text) return undefined;
       if (!keys.isFresh || keys.version !== seen) {

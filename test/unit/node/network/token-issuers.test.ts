@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TokenConfig } from '../../../../src/accounts/contract.ts';
 import { systemClock } from '../../../../src/base/shared/clock.ts';
 import { FetchedIssuers } from '../../../../src/node/network/token-issuers.ts';
@@ -173,14 +173,33 @@ describe('tokens of an issuer whose keys are fetched', () => {
     const lost = new Promise<void>((resolve) => fetched.onChange(resolve));
     const old = await recognise(await sign({ sub: 'ana' }));
     expect(await old?.current(settings)).toEqual({ name: 'ana', roles: [] });
-    provider.keys = [];
     const signNew = await provider.addKey('b');
+    // In the same turn: nothing is fetched in between.
+    provider.keys.shift();
     await lost;
     expect(await old?.current(settings)).toBeUndefined();
     expect(await recognise(await signNew({ sub: 'bob' }))).toMatchObject({ user: { name: 'bob' } });
     expect(await failureOf(await sign({ sub: 'ana' }))).toEqual(
       unauthorized('The bearer token is refused: its issuer main has no key for it.'),
     );
+  });
+
+  test('end also when their key goes while the signature is checked', async () => {
+    const provider = await Provider.start();
+    const sign = await provider.addKey('a');
+    const main = { issuer: provider.issuer, jwks_url: `${provider.issuer}/keys`, max_key_age_seconds: 1 };
+    const { settings, fetched, recognise } = start({ main });
+    const lost = new Promise<void>((resolve) => fetched.onChange(resolve));
+    const verify = crypto.subtle.verify.bind(crypto.subtle);
+    vi.spyOn(crypto.subtle, 'verify').mockImplementationOnce(async (...parameters) => {
+      await provider.addKey('b');
+      provider.keys.shift();
+      await lost;
+      return verify(...parameters);
+    });
+    ends.push(() => vi.restoreAllMocks());
+    const token = await recognise(await sign({ sub: 'ana' }));
+    expect(await token?.current(settings)).toBeUndefined();
   });
 
   test('go on while another key comes or goes, and end with the setting', async () => {
