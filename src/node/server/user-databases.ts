@@ -16,6 +16,8 @@ import { databaseOfUser, NEW_SECURITY, withoutUser, withUser } from './user-secu
 const SECTION = 'couch_peruser';
 /** The name under which the list of databases keeps how far the users were read. */
 const NOTE = 'couch_peruser';
+/** What it keeps in place of that while the settings do not want it. */
+const OFF = 'off';
 /** Users that are handled before that is kept. */
 const BATCH = 100;
 /** Wait after a failure that may pass. */
@@ -30,7 +32,7 @@ interface Progress {
   /** Of the names of databases. Another one means other databases. */
   readonly prefix: string;
   readonly since: number;
-  /** Where the reading began: deletions before it took place when users had no databases of this server's, and are left alone. */
+  /** Where the database was when this was turned on: who was deleted before had no database of this server's, or keeps it. */
   readonly from: number;
 }
 
@@ -46,6 +48,8 @@ export class UserDatabases {
   readonly #core: ServedCore;
   readonly #log: Log;
   #isDue = false;
+  /** Whether it was off, even if it is on again. */
+  #wasOff = false;
   #isClosed = false;
   #following: Promise<void> | undefined;
   #stopTimer: (() => void) | undefined;
@@ -81,8 +85,9 @@ export class UserDatabases {
   }
 
   #follow(): void {
+    if (this.#isClosed) return;
     this.#watch();
-    if (!this.#isOn) return;
+    this.#wasOff ||= !this.#isOn;
     this.#isDue = true;
     this.#stopTimer?.();
     this.#following ??= this.#run().finally(() => {
@@ -101,9 +106,10 @@ export class UserDatabases {
 
   /** Never fails. */
   async #run(): Promise<void> {
-    while (this.#isDue && this.#isOn) {
+    while (this.#isDue && !this.#isClosed) {
       this.#isDue = false;
       try {
+        if (this.#wasOff) await this.#forget();
         await this.#readAll();
       } catch (failure) {
         if (this.#isClosed || isDatabaseError(failure, 'shutting_down')) return;
@@ -116,19 +122,33 @@ export class UserDatabases {
     }
   }
 
+  /** What happens to users from now on is none of its business, also after it is turned on again. */
+  async #forget(): Promise<void> {
+    // A text, since a removal may be lost in a crash.
+    if (this.#core.registry.notes.has(NOTE)) await this.#keep(OFF);
+    this.#wasOff = !this.#isOn;
+  }
+
+  async #keep(note: string): Promise<void> {
+    const { registry } = this.#core;
+    if (registry.notes.get(NOTE) !== note) await registry.keepNote(NOTE, note);
+  }
+
   async #readAll(): Promise<void> {
+    if (!this.#isOn) return;
     const { registry, config } = this.#core;
     const users = authenticationDatabase(config);
     await registry.refresh?.();
     const timeSlice = new TimeSlice();
     while (this.#isOn && registry.has(users)) {
       const { changes, progress, next } = await registry.use(users, (database) => this.#nextChanges(database));
+      await this.#keep(JSON.stringify(progress));
       for (const change of changes) {
         if (!this.#isOn) return;
         await this.#apply(change, progress);
         if (timeSlice.isDue) await timeSlice.rest();
       }
-      if (next !== undefined) await registry.keepNote(NOTE, JSON.stringify(next));
+      if (next !== undefined) await this.#keep(JSON.stringify(next));
       if (changes.length < BATCH) return;
     }
   }
@@ -155,7 +175,7 @@ export class UserDatabases {
     const { registry, config } = this.#core;
     const prefix = config.get(SECTION, 'database_prefix') ?? '';
     const note = registry.notes.get(NOTE);
-    const kept = note === undefined ? undefined : (JSON.parse(note) as Progress);
+    const kept = note === undefined || note === OFF ? undefined : (JSON.parse(note) as Progress);
     const isSame = kept !== undefined && kept.uuid === uuid && kept.prefix === prefix && kept.since <= updateSeq;
     return isSame ? kept : { uuid, prefix, since: 0, from: updateSeq };
   }

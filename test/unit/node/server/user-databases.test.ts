@@ -174,6 +174,28 @@ describe('a database per user', () => {
     await client.set('couch_peruser/enable', 'true');
     await client.databases('later-616e61', 'later-626f62', ANA);
   });
+
+  test('is left to users who are deleted while that is off', async () => {
+    const dataFolder = await mkdtemp(join(temporary, 'data-'));
+    const { client, server } = await start({ dataFolder });
+    for (const name of ['enable', 'delete_dbs']) await client.set(`couch_peruser/${name}`, 'true');
+    for (const name of ['ana', 'bob']) await client.signUp(name);
+    await client.databases(ANA, 'userdb-626f62');
+    await client.set('couch_peruser/enable', 'false');
+    await client.deleteUser('ana');
+    await client.set('couch_peruser/enable', 'true');
+    await client.signUp('eve');
+    await client.databases(ANA, 'userdb-626f62', 'userdb-657665');
+    await server.close();
+    const off = await start({ dataFolder, config: { couch_peruser: { enable: 'false' } } });
+    await off.client.deleteUser('bob');
+    await off.server.close();
+    const again = await start({ dataFolder });
+    await again.client.signUp('tom');
+    await again.client.databases(ANA, 'userdb-626f62', 'userdb-657665', 'userdb-746f6d');
+    await again.client.deleteUser('eve');
+    await again.client.databases(ANA, 'userdb-626f62', 'userdb-746f6d');
+  });
 });
 
 const url = await postgresUrl();
