@@ -1,5 +1,5 @@
 /** The public keys of one token issuer, fetched from its address and fetched again in time. */
-import { createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
+import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
 import { DatabaseError, messageOf, RetryLaterError } from '../../base/errors/database-error.ts';
 import { isObject, ownMember } from '../../base/json/objects.ts';
 import { type Clock, startBackgroundTimer } from '../../base/shared/clock.ts';
@@ -179,8 +179,12 @@ export class IssuerKeys {
     const { issuer } = this.#options;
     const address = issuer.jwksUrl ?? (await this.#discover(signal));
     const text = await this.#get(address, signal);
-    const keys: unknown = JSON.parse(text);
-    if (!isObject(keys) || !Array.isArray(keys['keys'])) throw new Error(`${address} did not send a JSON Web Key Set.`);
+    try {
+      // As it is read when it is used: what fails there is not a failed fetch, and would be fetched again for each token.
+      createLocalJWKSet(JSON.parse(text));
+    } catch (cause) {
+      throw new Error(`${address} did not send a JSON Web Key Set.`, { cause });
+    }
     return text;
   }
 

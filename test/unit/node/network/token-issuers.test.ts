@@ -256,6 +256,24 @@ describe('tokens of an issuer whose keys are fetched', () => {
     expect(await standing?.current(settings)).toEqual({ name: 'ana', roles: [] });
   });
 
+  test.for([
+    '{"keys":[null]}',
+    '{"keys":[["x"]]}',
+    '{"keys":{}}',
+    '[]',
+    '{',
+  ])('cause one fetch in five seconds, and one entry in the log, while the key set is %s', async (text) => {
+    const provider = await Provider.start();
+    const sign = await provider.addKey('a');
+    provider.answer = (_request, response) => response.end(text);
+    const { failureOf, errors } = start({ main: { issuer: provider.issuer, jwks_url: `${provider.issuer}/keys` } });
+    for (let n = 0; n < 3; n++) expect(await failureOf(await sign({ sub: 'ana' }))).toMatchObject({ code: 'too_busy' });
+    expect(provider.asked).toEqual(['/keys']);
+    expect(errors).toEqual([
+      `The keys of the token issuer main can't be read from ${provider.issuer}/keys; the server tries again, and its tokens are refused with 503 until then.`,
+    ]);
+  });
+
   test('are not checked with what is no key set, too long, elsewhere, or of another issuer', async () => {
     const provider = await Provider.start();
     const sign = await provider.addKey('a');
