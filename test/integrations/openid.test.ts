@@ -79,7 +79,7 @@ test('users of the provider have the rights of their roles', async () => {
   const url = await start();
   await createNotes(url);
   const [ana, bob, eve] = [await bearer('ana'), await bearer('bob'), await bearer('eve')];
-  expect((await send(`${url}/_session`, ana)).json['userCtx']).toEqual({ name: 'ana', roles: ['editor'] });
+  expect((await send(`${url}/_session`, ana)).json['userCtx']).toEqual({ name: 'main:ana', roles: ['editor'] });
   expect((await send(`${url}/notes/a`, ana, 'PUT', { text: 'hello' })).status).toBe(201);
   expect((await send(`${url}/notes/a`, ana)).json['text']).toBe('hello');
   expect((await send(`${url}/notes/a`, bob)).json).toEqual({

@@ -76,10 +76,8 @@ export function parseIssuer(name: string, text: string): TrustedIssuer {
   if (path !== undefined && (typeof path !== 'string' || claimPath(path).length === 0))
     return fail('an object whose "roles_claim_path" is a path such as realm_access.roles');
   const namePrefix = ownMember(value, 'name_prefix') ?? '';
-  if (typeof namePrefix !== 'string' || !/^[^:\p{Cc}]{0,100}$/u.test(namePrefix))
-    return fail(
-      'an object whose "name_prefix" is a text of at most 100 characters, without colons and control characters',
-    );
+  if (typeof namePrefix !== 'string' || !/^\P{Cc}{0,100}$/u.test(namePrefix))
+    return fail('an object whose "name_prefix" is a text of at most 100 characters, without control characters');
   const ageS = ownMember(value, 'max_key_age_seconds') ?? DEFAULT_KEY_AGE_S;
   if (typeof ageS !== 'number' || !Number.isSafeInteger(ageS) || ageS < 1 || ageS > MAX_KEY_AGE_S)
     return fail(`an object whose "max_key_age_seconds" is a whole number from 1 to ${MAX_KEY_AGE_S}`);

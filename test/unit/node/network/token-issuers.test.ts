@@ -103,10 +103,10 @@ describe('tokens of an issuer whose keys are fetched', () => {
   test('are recognised by the keys at a configured address, with a prefix before the name', async () => {
     const provider = await Provider.start();
     const sign = await provider.addKey('a', 'ES256');
-    const main = { issuer: 'https://login.example.org', jwks_url: `${provider.issuer}/keys`, name_prefix: 'org-' };
+    const main = { issuer: 'https://login.example.org', jwks_url: `${provider.issuer}/keys`, name_prefix: 'org:' };
     const { recognise } = start({ main });
     expect(await recognise(await sign({ sub: 'ana', iss: 'https://login.example.org' }))).toMatchObject({
-      user: { name: 'org-ana', roles: [] },
+      user: { name: 'org:ana', roles: [] },
     });
     expect(provider.asked).toEqual(['/keys']);
   });
@@ -315,7 +315,7 @@ test.for([
   ['{"issuer":"https://example.org","audiences":"x"}', /whose "audiences" is an array/],
   ['{"issuer":"https://example.org","audiences":[""]}', /whose "audiences" is an array/],
   ['{"issuer":"https://example.org","roles_claim_path":""}', /whose "roles_claim_path" is a path/],
-  ['{"issuer":"https://example.org","name_prefix":"a:"}', /whose "name_prefix" is a text/],
+  ['{"issuer":"https://example.org","name_prefix":"a\\n"}', /whose "name_prefix" is a text/],
   ['{"issuer":"https://example.org","max_key_age_seconds":0}', /whose "max_key_age_seconds" is a whole number/],
 ] as const)('a setting is refused that does not describe an issuer: %s', ([text, reason]) => {
   const check = () => checkIssuer({ get: () => text }, 'jwt_issuers', 'main');
@@ -325,7 +325,7 @@ test.for([
 
 test.for([
   '{"issuer":"https://example.org/realms/a"}',
-  '{"issuer":"http://localhost:9000","jwks_url":"http://[::1]:9000/keys","audiences":[],"name_prefix":"","max_key_age_seconds":86400}',
+  '{"issuer":"http://localhost:9000","jwks_url":"http://[::1]:9000/keys","audiences":[],"name_prefix":"org:","max_key_age_seconds":86400}',
 ])('a setting is taken that does: %s', (text) => {
   expect(() => checkIssuer({ get: () => text }, 'jwt_issuers', 'main')).not.toThrow();
 });
