@@ -1,6 +1,6 @@
 /** The public keys of one token issuer, fetched from its address and fetched again in time. */
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, type JWTVerifyGetKey } from 'jose';
-import { DatabaseError, messageOf, RetryLaterError } from '../../base/errors/database-error.ts';
+import { DatabaseError, RetryLaterError } from '../../base/errors/database-error.ts';
 import { isObject, ownMember } from '../../base/json/objects.ts';
 import { type Clock, startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { Log } from '../../base/system/contract.ts';
@@ -37,6 +37,8 @@ export class IssuerKeys {
   #failure: { readonly error: unknown; readonly until: number } | undefined;
   /** What was fetched last, and what of it is in use. */
   #text = '';
+  /** The key set of which the log says that a key is of no use. */
+  #uselessText = '';
   #notedText = '';
   #fetchedAtMs = 0;
   #version = 0;
@@ -224,7 +226,15 @@ export class IssuerKeys {
     const isOfToken = error instanceof errors.JOSENotSupported || error instanceof errors.JWKSMultipleMatchingKeys;
     if (error instanceof DatabaseError || isOfToken) return error;
     const { name } = this.#options.issuer;
-    const reason = `The bearer token can't be checked now: the keys of its issuer ${name} can't be read (${messageOf(error).slice(0, 300)}). Send the request again later; if it lasts, the operator should look at jwt_issuers/${name}, and at the issuer.`;
+    // A failed fetch was logged by `#fetchKeys`. Clients are not told why: the address of the keys may be an internal one.
+    if (this.#failure === undefined && this.#uselessText !== this.#text) {
+      this.#uselessText = this.#text;
+      this.#options.log.error(
+        `A key of the token issuer ${name} can't be used; tokens with it are refused with 503.`,
+        error,
+      );
+    }
+    const reason = `The bearer token can't be checked now: the keys of its issuer ${name} can't be read. Send the request again later; if it lasts, the operator should look at the log, at jwt_issuers/${name}, and at the issuer.`;
     return new RetryLaterError('too_busy', reason, RETRY_MS / 1000);
   }
 }

@@ -65,7 +65,8 @@ export function parseIssuer(name: string, text: string): TrustedIssuer {
   if (unknown !== undefined)
     return fail(`an object with no other members than ${MEMBERS.join(', ')}: it has ${JSON.stringify(unknown)}`);
   const issuer = ownMember(value, 'issuer');
-  if (typeof issuer !== 'string' || !isSafeUrl(issuer)) return fail(`an object whose "issuer" is ${URL_RULE}`);
+  if (typeof issuer !== 'string' || !isSafeUrl(issuer) || issuer.includes('?'))
+    return fail(`an object whose "issuer" is ${URL_RULE}, and has no query`);
   const jwksUrl = ownMember(value, 'jwks_url');
   if (jwksUrl !== undefined && (typeof jwksUrl !== 'string' || !isSafeUrl(jwksUrl)))
     return fail(`an object whose "jwks_url" is ${URL_RULE}`);
@@ -86,7 +87,7 @@ export function parseIssuer(name: string, text: string): TrustedIssuer {
 }
 
 const URL_RULE =
-  'an https: address without user, query and fragment (http: only for an address of this machine, such as http://localhost:9000)';
+  'an https: address without user and fragment (http: only for an address of this machine, such as http://localhost:9000)';
 
 /** Whether nobody on the way can change what is read there. */
 export function isSafeUrl(text: string): boolean {

@@ -71,8 +71,12 @@ function start(issuers: Readonly<Record<string, object>>) {
   for (const [name, issuer] of Object.entries(issuers)) settings.issuers[name] = JSON.stringify(issuer);
   const errors: string[] = [];
   const infos: string[] = [];
+  const causes: unknown[] = [];
   const log = {
-    error: (message: string) => errors.push(message),
+    error: (message: string, cause: unknown) => {
+      errors.push(message);
+      causes.push(cause);
+    },
     info: (message: string) => infos.push(message),
     debug: () => undefined,
   };
@@ -84,10 +88,14 @@ function start(issuers: Readonly<Record<string, object>>) {
       () => 'no failure',
       (error: unknown) => error,
     );
-  return { settings, fetched, recognise, failureOf, errors, infos };
+  return { settings, fetched, recognise, failureOf, errors, causes, infos };
 }
 
 const unauthorized = (reason: string) => expect.objectContaining({ code: 'unauthorized', reason });
+
+/** It names no address and no error: anyone may read it. */
+const CANT_BE_READ =
+  "The bearer token can't be checked now: the keys of its issuer main can't be read. Send the request again later; if it lasts, the operator should look at the log, at jwt_issuers/main, and at the issuer.";
 
 describe('tokens of an issuer whose keys are fetched', () => {
   test('are recognised by the keys that its configuration names', async () => {
@@ -230,7 +238,7 @@ describe('tokens of an issuer whose keys are fetched', () => {
       expect(await failureOf(await sign({ sub: name }))).toMatchObject({
         code: 'too_busy',
         retryAfterS: 5,
-        reason: `The bearer token can't be checked now: the keys of its issuer main can't be read (${provider.issuer}/keys answered with 500, and redirects are not followed.). Send the request again later; if it lasts, the operator should look at jwt_issuers/main, and at the issuer.`,
+        reason: CANT_BE_READ,
       });
     }
     expect(provider.asked).toEqual(['/keys']);
@@ -256,22 +264,31 @@ describe('tokens of an issuer whose keys are fetched', () => {
     expect(await standing?.current(settings)).toEqual({ name: 'ana', roles: [] });
   });
 
-  test.for([
-    '{"keys":[null]}',
-    '{"keys":[["x"]]}',
-    '{"keys":{}}',
-    '[]',
-    '{',
-  ])('cause one fetch in five seconds, and one entry in the log, while the key set is %s', async (text) => {
+  test.for(['{"keys":[null]}', '{"keys":[["x"]]}', '{"keys":{}}', '[]', '{'])(
+    'cause one fetch in five seconds, and one entry in the log, while the key set is %s',
+    async (text) => {
+      const provider = await Provider.start();
+      const sign = await provider.addKey('a');
+      provider.answer = (_request, response) => response.end(text);
+      const { failureOf, errors } = start({ main: { issuer: provider.issuer, jwks_url: `${provider.issuer}/keys` } });
+      for (let n = 0; n < 3; n++)
+        expect(await failureOf(await sign({ sub: 'ana' }))).toMatchObject({ code: 'too_busy' });
+      expect(provider.asked).toEqual(['/keys']);
+      expect(errors).toEqual([
+        `The keys of the token issuer main can't be read from ${provider.issuer}/keys; the server tries again, and its tokens are refused with 503 until then.`,
+      ]);
+    },
+  );
+
+  test('with a key that is of no use get a temporary refusal, and the log says it once', async () => {
     const provider = await Provider.start();
     const sign = await provider.addKey('a');
-    provider.answer = (_request, response) => response.end(text);
+    provider.keys = [{ kty: 'RSA', kid: 'a', e: 'AQAB' }];
     const { failureOf, errors } = start({ main: { issuer: provider.issuer, jwks_url: `${provider.issuer}/keys` } });
-    for (let n = 0; n < 3; n++) expect(await failureOf(await sign({ sub: 'ana' }))).toMatchObject({ code: 'too_busy' });
+    for (let n = 0; n < 2; n++)
+      expect(await failureOf(await sign({ sub: 'ana' }))).toMatchObject({ code: 'too_busy', reason: CANT_BE_READ });
+    expect(errors).toEqual(["A key of the token issuer main can't be used; tokens with it are refused with 503."]);
     expect(provider.asked).toEqual(['/keys']);
-    expect(errors).toEqual([
-      `The keys of the token issuer main can't be read from ${provider.issuer}/keys; the server tries again, and its tokens are refused with 503 until then.`,
-    ]);
   });
 
   test('are not checked with what is no key set, too long, elsewhere, or of another issuer', async () => {
@@ -279,7 +296,7 @@ describe('tokens of an issuer whose keys are fetched', () => {
     const sign = await provider.addKey('a');
     const token = await sign({ sub: 'ana' });
     const answers: readonly (readonly [Answer, RegExp])[] = [
-      [(_request, response) => response.end('[]'), /\(.* is the configuration of the issuer undefined/],
+      [(_request, response) => response.end('[]'), / is the configuration of the issuer undefined/],
       [(_request, response) => response.end('<html>'), /is not valid JSON/],
       [
         (_request, response) => response.end(JSON.stringify({ issuer: `${provider.issuer}/` })),
@@ -298,8 +315,9 @@ describe('tokens of an issuer whose keys are fetched', () => {
     ];
     for (const [answer, reason] of answers) {
       provider.answer = answer;
-      const { failureOf } = start({ main: { issuer: provider.issuer } });
-      expect(await failureOf(token)).toMatchObject({ code: 'too_busy', reason: expect.stringMatching(reason) });
+      const { failureOf, causes } = start({ main: { issuer: provider.issuer } });
+      expect(await failureOf(token)).toMatchObject({ code: 'too_busy', reason: CANT_BE_READ });
+      expect(causes).toEqual([expect.objectContaining({ message: expect.stringMatching(reason) })]);
     }
   });
 });
@@ -310,6 +328,7 @@ test.for([
   ['{}', /whose "issuer" is an https: address/],
   ['{"issuer":"http://example.org"}', /whose "issuer" is an https: address/],
   ['{"issuer":"https://me:secret@example.org"}', /whose "issuer" is an https: address/],
+  ['{"issuer":"https://example.org/?p=a"}', /whose "issuer" is an https: address .*, and has no query/],
   ['{"issuer":"https://example.org","audience":"x"}', /no other members than .*: it has "audience"/],
   ['{"issuer":"https://example.org","jwks_url":"http://example.org/keys"}', /whose "jwks_url" is an https: address/],
   ['{"issuer":"https://example.org","audiences":"x"}', /whose "audiences" is an array/],
@@ -325,6 +344,7 @@ test.for([
 
 test.for([
   '{"issuer":"https://example.org/realms/a"}',
+  '{"issuer":"https://example.org","jwks_url":"https://example.org/keys?p=a"}',
   '{"issuer":"http://localhost:9000","jwks_url":"http://[::1]:9000/keys","audiences":[],"name_prefix":"org:","max_key_age_seconds":86400}',
 ])('a setting is taken that does: %s', (text) => {
   expect(() => checkIssuer({ get: () => text }, 'jwt_issuers', 'main')).not.toThrow();
