@@ -22,6 +22,8 @@ const OFF = 'off';
 const BATCH = 100;
 /** Wait after a failure that may pass. */
 const AGAIN_MS = 5_000;
+/** Users whose databases wait for another attempt while others get theirs. If there are more, all wait. */
+const MAX_AGAIN = 100;
 
 const ADMIN = { name: null, roles: [SERVER_ADMIN_ROLE] };
 
@@ -34,6 +36,8 @@ interface Progress {
   readonly since: number;
   /** Where the database was when this was turned on: who was deleted before had no database of this server's, or keeps it. */
   readonly from: number;
+  /** Changes that failed and are tried again, at most one of each user. */
+  readonly again?: readonly UserChange[];
 }
 
 interface UserChange {
@@ -52,6 +56,8 @@ export class UserDatabases {
   #wasOff = false;
   #isClosed = false;
   #following: Promise<void> | undefined;
+  /** Whether what failed is to be tried again now. */
+  #isAgainDue = true;
   #stopTimer: (() => void) | undefined;
   #watched: { readonly name: string; readonly end: (() => void) | undefined } | undefined;
   readonly #stops: readonly (() => void)[];
@@ -89,7 +95,6 @@ export class UserDatabases {
     this.#watch();
     this.#wasOff ||= !this.#isOn;
     this.#isDue = true;
-    this.#stopTimer?.();
     this.#following ??= this.#run().finally(() => {
       this.#following = undefined;
     });
@@ -117,9 +122,18 @@ export class UserDatabases {
           `The databases of users could not be made; next attempt in ${AGAIN_MS / 1000} seconds.`,
           failure,
         );
-        this.#stopTimer = startBackgroundTimer(AGAIN_MS, () => this.#follow());
+        this.#tryAgainLater();
       }
     }
+  }
+
+  #tryAgainLater(): void {
+    if (this.#isClosed) return;
+    this.#stopTimer ??= startBackgroundTimer(AGAIN_MS, () => {
+      this.#stopTimer = undefined;
+      this.#isAgainDue = true;
+      this.#follow();
+    });
   }
 
   /** What happens to users from now on is none of its business, also after it is turned on again. */
@@ -139,21 +153,44 @@ export class UserDatabases {
     const { registry, config } = this.#core;
     const users = authenticationDatabase(config);
     await registry.refresh?.();
-    const timeSlice = new TimeSlice();
     while (this.#isOn && registry.has(users)) {
-      const { changes, progress, next } = await registry.use(users, (database) => this.#nextChanges(database));
+      const { changes, progress } = await registry.use(users, (database) => this.#nextChanges(database));
       await this.#keep(JSON.stringify(progress));
-      for (const change of changes) {
-        if (!this.#isOn) return;
-        await this.#apply(change, progress);
-        if (timeSlice.isDue) await timeSlice.rest();
-      }
-      if (next !== undefined) await this.#keep(JSON.stringify(next));
+      const again = new Map(progress.again?.map((change) => [change.id, change]));
+      const due = this.#isAgainDue ? [...again.values()] : [];
+      this.#isAgainDue = false;
+      if (!(await this.#applyAll([...due, ...changes], progress, again))) return;
+      const since = changes.at(-1)?.seq ?? progress.since;
+      await this.#keep(JSON.stringify({ ...progress, since, again: [...again.values()] } satisfies Progress));
+      if (again.size > 0) this.#tryAgainLater();
       if (changes.length < BATCH) return;
     }
   }
 
-  /** Returns the next changes, and the progress when they are made. */
+  /** `again`: what is to be tried again, which changes. Returns false if it was turned off in between. */
+  async #applyAll(
+    changes: readonly UserChange[],
+    progress: Progress,
+    again: Map<string, UserChange>,
+  ): Promise<boolean> {
+    const timeSlice = new TimeSlice();
+    for (const change of changes) {
+      if (!this.#isOn) return false;
+      const hasFailed = again.delete(change.id);
+      try {
+        await this.#apply(change, progress);
+      } catch (failure) {
+        if (isDatabaseError(failure, 'shutting_down') || again.size >= MAX_AGAIN) throw failure;
+        again.set(change.id, change);
+        const why = `${messageOf(failure)} The next attempt is in ${AGAIN_MS / 1000} seconds.`;
+        if (!hasFailed) this.#log.error(failed(change, databaseOf(change, progress), why));
+      }
+      if (timeSlice.isDue) await timeSlice.rest();
+    }
+    return true;
+  }
+
+  /** Returns the next changes, and the progress before them. */
   async #nextChanges(database: Database) {
     const progress = this.#progressIn(database);
     const snapshot = database.snapshot();
@@ -166,9 +203,7 @@ export class UserDatabases {
     } finally {
       snapshot.release();
     }
-    const some = changes.slice(0, BATCH);
-    const last = some.at(-1);
-    return { changes: some, progress, next: last === undefined ? undefined : { ...progress, since: last.seq } };
+    return { changes: changes.slice(0, BATCH), progress };
   }
 
   #progressIn({ uuid, updateSeq }: Database): Progress {
@@ -181,10 +216,11 @@ export class UserDatabases {
   }
 
   /** Fails if it should be tried again. */
-  async #apply({ seq, id, deleted }: UserChange, { prefix, from }: Progress): Promise<void> {
-    if (!id.startsWith(USER_PREFIX) || (deleted && seq <= from)) return;
+  async #apply(change: UserChange, progress: Progress): Promise<void> {
+    const { seq, id, deleted } = change;
+    if (!id.startsWith(USER_PREFIX) || (deleted && seq <= progress.from)) return;
     const user = id.slice(USER_PREFIX.length);
-    const name = databaseOfUser(prefix, user);
+    const name = databaseOf(change, progress);
     try {
       if (!deleted) await this.#give(name, user);
       else if (this.#core.config.get(SECTION, 'delete_dbs') === 'true') await this.#remove(name);
@@ -192,9 +228,7 @@ export class UserDatabases {
     } catch (failure) {
       if (!(failure instanceof RefusedError) && !isDatabaseError(failure, 'illegal_database_name')) throw failure;
       // Others should not wait for it.
-      this.#log.error(
-        `The database ${name.slice(0, 300)} of a user can't be ${deleted ? 'taken away' : 'given'}: ${messageOf(failure)}`,
-      );
+      this.#log.error(failed(change, name, messageOf(failure)));
     }
   }
 
@@ -226,12 +260,21 @@ export class UserDatabases {
     const text = await textOf(response);
     if (response.status < 300 || response.status === alsoTaken) return text;
     const message = `${method} was answered with ${response.status}: ${text.trim().slice(0, 500)}`;
-    throw response.status === 503 || response.status === 404 ? new Error(message) : new RefusedError(message);
+    const mayPass = response.status >= 500 || [404, 429].includes(response.status);
+    throw mayPass ? new Error(message) : new RefusedError(message);
   }
 }
 
 /** It would be refused again. */
 class RefusedError extends Error {}
+
+function databaseOf({ id }: UserChange, { prefix }: Progress): string {
+  return databaseOfUser(prefix, id.slice(USER_PREFIX.length));
+}
+
+function failed({ deleted }: UserChange, name: string, why: string): string {
+  return `The database ${name.slice(0, 300)} of a user can't be ${deleted ? 'taken away' : 'given'}: ${why}`;
+}
 
 async function textOf({ body }: PlainResponse): Promise<string> {
   if (body === null || typeof body === 'string') return body ?? '';
