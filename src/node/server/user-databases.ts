@@ -237,7 +237,11 @@ export class UserDatabases {
     if (registry.has(name)) return this.#changeSecurity(name, (text) => withUser(text, user));
     // No one can use it before it is secured.
     await registry.createByWriting(name, (own) =>
-      own.use(name, (database) => database.setSecurity(withUser(NEW_SECURITY, user) ?? NEW_SECURITY)),
+      own.use(name, async (database) => {
+        // Someone may have created it in between, and secured it.
+        const next = withUser(database.security === '{}' ? NEW_SECURITY : database.security, user);
+        if (next !== undefined) await database.setSecurity(next);
+      }),
     );
   }
 

@@ -98,3 +98,24 @@ test('what failed is tried again after a restart', async () => {
   follow(core);
   await vi.waitFor(() => expect(core.registry.names()).toEqual(['_users', BOB]));
 });
+
+test('a database that was created and secured in between keeps its security object', async () => {
+  const core = await open();
+  const security = { admins: { names: ['bob'], roles: [] }, members: { names: ['bob'], roles: ['r'] } };
+  const { registry } = core;
+  const create = registry.createByWriting.bind(registry);
+  vi.spyOn(registry, 'createByWriting').mockImplementationOnce(async (name, write) => {
+    await ask(core, `PUT /${ANA}`);
+    await ask(core, `PUT /${ANA}/_security`, { body: JSON.stringify(security) });
+    return create(name, write);
+  });
+  await signUp(core, 'ana');
+  await turnOn(core);
+  follow(core);
+  await vi.waitFor(async () => {
+    expect(await askJson(core, `GET /${ANA}/_security`)).toEqual([
+      200,
+      { admins: { names: ['ana', 'bob'], roles: [] }, members: { names: ['ana', 'bob'], roles: ['r'] } },
+    ]);
+  });
+});
