@@ -45,7 +45,7 @@ test('every section says what to do', () => {
 
 function sectionsOf(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const [, headings = '', body = ''] of text.matchAll(/((?:^### `\w+`\n)+)([^#]*(?:(?<!\n)#[^#]*)*)/gm)) {
+  for (const [, headings = '', body = ''] of text.matchAll(/((?:^### `\w+`\n+)+)([^#]*(?:(?<!\n)#[^#]*)*)/gm)) {
     for (const [, word = ''] of headings.matchAll(/`(\w+)`/g)) found.set(word, body);
   }
   return found;
