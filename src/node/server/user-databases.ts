@@ -9,6 +9,7 @@ import { startBackgroundTimer } from '../../base/shared/clock.ts';
 import type { PlainRequest, PlainResponse } from '../../base/shared/message.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { Log } from '../../base/system/contract.ts';
+import { warn } from '../../base/system/log.ts';
 import type { Core } from '../../core/core.ts';
 import type { Database } from '../../database/store/contract.ts';
 import { databaseOfUser, NEW_SECURITY, withoutUser, withUser } from './user-security.ts';
@@ -234,7 +235,7 @@ export class UserDatabases {
 
   async #give(name: string, user: string): Promise<void> {
     const { registry } = this.#core;
-    if (registry.has(name)) return this.#changeSecurity(name, (text) => withUser(text, user));
+    if (registry.has(name)) return this.#take(name, user);
     // No one can use it before it is secured.
     await registry.createByWriting(name, (own) =>
       own.use(name, async (database) => {
@@ -242,6 +243,22 @@ export class UserDatabases {
         const next = withUser(database.security === '{}' ? NEW_SECURITY : database.security, user);
         if (next !== undefined) await database.setSecurity(next);
       }),
+    );
+  }
+
+  /** Adds the user to a database that exists: often that of a former user of the same name, but a short prefix may fit that of anything else. */
+  async #take(name: string, user: string): Promise<void> {
+    let isUnexpected = false;
+    await this.#changeSecurity(name, (text) => {
+      const next = withUser(text, user);
+      isUnexpected = next !== undefined && text.trim() !== NEW_SECURITY;
+      return next;
+    });
+    if (!isUnexpected) return;
+    const what = `The database ${name.slice(0, 300)} existed and was not its user's; now the user of that name is an admin and a member of it.`;
+    warn(
+      this.#log,
+      `${what} If it is for something else, take the name out of its security object, and set another ${SECTION}/database_prefix.`,
     );
   }
 

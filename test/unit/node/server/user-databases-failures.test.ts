@@ -21,11 +21,17 @@ async function open(): Promise<Core> {
 /** Follows the users. `handle` answers its requests. */
 function follow(core: Core, handle: ServedCore['handle'] = (request) => core.handle(request)) {
   const errors: string[] = [];
-  const log = { error: (message: string) => errors.push(message), info: () => undefined, debug: () => undefined };
+  const warnings: string[] = [];
+  const log = {
+    error: (message: string) => errors.push(message),
+    warning: (message: string) => warnings.push(message),
+    info: () => undefined,
+    debug: () => undefined,
+  };
   const { registry, config } = core;
   const followed = new UserDatabases({ registry, config, handle }, log);
   ends.push(() => followed.close());
-  return errors;
+  return { errors, warnings };
 }
 
 async function signUp(core: Core, name: string): Promise<void> {
@@ -52,7 +58,7 @@ test.for([429, 500, 503, 507])(
     const core = await open();
     let isDown = true;
     const asked: string[] = [];
-    const errors = follow(core, (request: PlainRequest) => {
+    const { errors } = follow(core, (request: PlainRequest) => {
       asked.push(`${request.method} ${request.url}`);
       const fails = isDown && request.url.includes(ANA);
       return fails ? { status, headers: {}, body: '{"error":"x"}' } : core.handle(request);
@@ -86,7 +92,7 @@ test('what failed is tried again after a restart', async () => {
   const core = await open();
   await turnOn(core, { delete_dbs: 'true' });
   const down: ServedCore['handle'] = () => ({ status: 500, headers: {}, body: '' });
-  const errors = follow(core, down);
+  const { errors } = follow(core, down);
   const end = ends.pop();
   await signUp(core, 'ana');
   await vi.waitFor(() => expect(core.registry.has(ANA)).toBe(true));
@@ -118,4 +124,23 @@ test('a database that was created and secured in between keeps its security obje
       { admins: { names: ['ana', 'bob'], roles: [] }, members: { names: ['ana', 'bob'], roles: ['r'] } },
     ]);
   });
+});
+
+test('the log warns of a database that the user is added to, unless it was that of a former user', async () => {
+  const core = await open();
+  for (const name of [ANA, BOB]) await ask(core, `PUT /${name}`);
+  const nobodys = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } };
+  await ask(core, `PUT /${BOB}/_security`, { body: JSON.stringify(nobodys) });
+  for (const name of ['ana', 'bob', 'eve']) await signUp(core, name);
+  await turnOn(core);
+  const { warnings } = follow(core);
+  await vi.waitFor(() => expect(core.registry.has('userdb-657665')).toBe(true));
+  // Again for all of them, who are named now.
+  await core.config.set('couch_peruser', 'enable', 'false');
+  await turnOn(core);
+  await signUp(core, 'tom');
+  await vi.waitFor(() => expect(core.registry.has('userdb-746f6d')).toBe(true));
+  expect(warnings).toEqual([
+    `The database ${ANA} existed and was not its user's; now the user of that name is an admin and a member of it. If it is for something else, take the name out of its security object, and set another couch_peruser/database_prefix.`,
+  ]);
 });
