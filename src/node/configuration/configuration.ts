@@ -5,7 +5,7 @@ import type { LogLevel } from '../../base/system/log.ts';
 import { type ConfigStorage, createSettingsDocument } from '../../core/config/config-storage.ts';
 import { createConfig, type SettingsStore } from '../../core/config/config-store.ts';
 import { IniFile } from '../data-folder/ini-file.ts';
-import { checkIssuer } from '../network/trusted-issuers.ts';
+import { createIssuerCheck } from '../network/trusted-issuers.ts';
 import { type PresetName, presetSettings } from './presets.ts';
 import { checkUserDatabases } from './user-databases-check.ts';
 
@@ -37,7 +37,7 @@ function givenSettings({ host, port, logLevel, tlsCert, tlsKey, config = {} }: G
 /** Returns the given settings over the preset's and the defaults. Fails with `bad_request` on an invalid one. */
 export function givenConfig(options: GivenOptions, log?: Log): SettingsStore {
   return createConfig(givenSettings(options), log, presetSettings(options.preset), {
-    jwt_issuers: checkIssuer,
+    jwt_issuers: createIssuerCheck(),
     couch_peruser: checkUserDatabases,
   });
 }

@@ -38,12 +38,30 @@ const MEMBERS: readonly string[] = [
   'max_key_age_seconds',
 ];
 
-/** Fails with `bad_request` on a value that does not describe an issuer. */
-export function checkIssuer(config: Config, _section: string, key: string): void {
-  parseIssuer(key, config.get(ISSUERS_SECTION, key) ?? '');
+/**
+ * Returns the check of the section, for one set of settings. It fails with `bad_request` on a value that does not describe an issuer, and on a second one
+ * with the same `issuer`, which would never count.
+ */
+export function createIssuerCheck(): (config: Config, section: string, key: string) => void {
+  /** All that were checked, since a check is not told what other keys there are. */
+  const names = new Set<string>();
+  return (config, _section, key) => {
+    const { issuer } = parseIssuer(key, config.get(ISSUERS_SECTION, key) ?? '');
+    for (const other of names) {
+      const text = config.get(ISSUERS_SECTION, other);
+      if (text === undefined) names.delete(other);
+      else if (other !== key && ownMember(parseJson(text) ?? {}, 'issuer') === issuer) throw twice(key, other);
+    }
+    names.add(key);
+  };
 }
 
-/** Returns the trusted issuer with that claim `iss`; undefined if there is none. If there are several, the first by name counts. */
+function twice(key: string, other: string): DatabaseError {
+  const reason = `Setting ${ISSUERS_SECTION}/${key} has the "issuer" of ${ISSUERS_SECTION}/${other}, and only one of them could count. Change that one, or delete it first.`;
+  return new DatabaseError('bad_request', reason);
+}
+
+/** Returns the trusted issuer with that claim `iss`; undefined if there is none. */
 export function findIssuer(config: TokenConfig, issuer: string): TrustedIssuer | undefined {
   const found = Object.entries(config.section(ISSUERS_SECTION)).find(([, text]) => {
     const value = parseJson(text);

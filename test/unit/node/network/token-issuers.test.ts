@@ -5,7 +5,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TokenConfig } from '../../../../src/accounts/contract.ts';
 import { systemClock } from '../../../../src/base/shared/clock.ts';
 import { FetchedIssuers } from '../../../../src/node/network/token-issuers.ts';
-import { checkIssuer } from '../../../../src/node/network/trusted-issuers.ts';
+import { createIssuerCheck } from '../../../../src/node/network/trusted-issuers.ts';
 
 const ends: (() => unknown)[] = [];
 
@@ -337,7 +337,7 @@ test.for([
   ['{"issuer":"https://example.org","name_prefix":"a\\n"}', /whose "name_prefix" is a text/],
   ['{"issuer":"https://example.org","max_key_age_seconds":0}', /whose "max_key_age_seconds" is a whole number/],
 ] as const)('a setting is refused that does not describe an issuer: %s', ([text, reason]) => {
-  const check = () => checkIssuer({ get: () => text }, 'jwt_issuers', 'main');
+  const check = () => createIssuerCheck()({ get: () => text }, 'jwt_issuers', 'main');
   expect(check).toThrow(reason);
   expect(check).toThrow(/^bad_request: Setting jwt_issuers\/main does not describe a token issuer; it must be /);
 });
@@ -347,5 +347,24 @@ test.for([
   '{"issuer":"https://example.org","jwks_url":"https://example.org/keys?p=a"}',
   '{"issuer":"http://localhost:9000","jwks_url":"http://[::1]:9000/keys","audiences":[],"name_prefix":"org:","max_key_age_seconds":86400}',
 ])('a setting is taken that does: %s', (text) => {
-  expect(() => checkIssuer({ get: () => text }, 'jwt_issuers', 'main')).not.toThrow();
+  expect(() => createIssuerCheck()({ get: () => text }, 'jwt_issuers', 'main')).not.toThrow();
+});
+
+test('a second setting with the same issuer is refused, while there is the first', () => {
+  const settings: Record<string, string> = {};
+  const check = createIssuerCheck();
+  const set = (key: string, issuer: string) => {
+    const next: Readonly<Record<string, string>> = { ...settings, [key]: JSON.stringify({ issuer }) };
+    check({ get: (_section, name) => next[name] }, 'jwt_issuers', key);
+    Object.assign(settings, next);
+  };
+  set('a', 'https://a.example.org');
+  set('b', 'https://b.example.org');
+  set('a', 'https://a.example.org');
+  expect(() => set('b', 'https://a.example.org')).toThrow(
+    'bad_request: Setting jwt_issuers/b has the "issuer" of jwt_issuers/a, and only one of them could count. Change that one, or delete it first.',
+  );
+  delete settings['a'];
+  set('b', 'https://a.example.org');
+  set('a', 'https://b.example.org');
 });
