@@ -2,7 +2,12 @@
 import { HttpResponse } from 'msw';
 import { describe, expect, test } from 'vitest';
 import { fill } from '../support/replication/documents.ts';
-import { type Direction, sidesOf as impatientSidesOf, type Sides, useFlakyEnds } from '../support/replication/flaky-ends.ts';
+import {
+  type Direction,
+  sidesOf as impatientSidesOf,
+  type Sides,
+  useFlakyEnds,
+} from '../support/replication/flaky-ends.ts';
 import { cutOff, type Fault, type FaultyRequest, failure } from '../support/replication/flaky-peer.ts';
 import { begin, pick, run, treesOf } from '../unit/replication/support.ts';
 
