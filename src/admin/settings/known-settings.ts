@@ -51,10 +51,11 @@ jwt_auth/roles_claim_name | | now | | The claim with the roles of a token. Empty
 jwt_auth/roles_claim_path | | now | | Path of the claim with the roles of a token, such as realm_access.roles. Empty: roles_claim_name applies.
 jwt_auth/required_claims | exp | now | | Claims that a token must have.
 log/file | | fixed | | File in which the log is also kept. It can't be changed over HTTP.
+log/format | text | now | text, json | Whether all entries are text or lines of JSON.
 log/level | info | now | none, error, warning, info, debug, request | The most detailed entries of the log that are written.
 log/max_bytes | 10485760 | now | | Bytes at which the log file is set aside and another one begun.
 log/max_files | 5 | now | | Maximum number of log files.
-log/requests | false | now | true, false | Whether each request is an entry of the level info: an access log.
+log/requests | false | now | true, false, json | Whether each request is an entry of the level info: an access log, as text or as lines of JSON.
 query_server_config/memory_bytes | 1073741824 | restart | | Maximum bytes of memory of design document functions in all threads together.
 query_server_config/reduce_limit | true | now | true, false, log | Whether reduce results that do not shrink are refused, taken, or only logged.
 query_server_config/workers | | restart | | Threads that run design document functions. Empty: one per processor.
