@@ -121,7 +121,7 @@ export class Authentication implements Authenticator {
     const asked = this.#noting('a token', undefined, request, () => recogniseToken(config, clock, token, tokenIssuers));
     return whenReady(asked, (recognised) => {
       const { user, until } = recognised;
-      const recheck = () => recognised.current(config);
+      const recheck = () => (handlerNames(config).includes('jwt') ? recognised.current(config) : undefined);
       const hasEnded = () => until !== undefined && until <= clock.now();
       return { user, method: 'jwt', until, recheck, recheckBeyondSession: () => (hasEnded() ? undefined : recheck()) };
     });

@@ -232,6 +232,31 @@ export default suite('accounts_open_feeds', [
   ),
 
   test(
+    'a feed opened with a token ends when tokens are not accepted any more',
+    async (given) => {
+      const settings = {
+        httpd: { authentication_handlers: 'jwt, default' },
+        jwt_keys: { 'hmac:_default': btoa('key') },
+      };
+      const t = await withUsers(given, [], settings);
+      await secure(t, { members: { names: ['cleo'] } });
+      const key = new TextEncoder().encode('key');
+      const claims = new SignJWT({ sub: 'cleo', exp: Math.floor(Date.now() / 1000) + 1_000 });
+      const token = await claims.setProtectedHeader({ alg: 'HS256' }).sign(key);
+      const feed = await follow(t, { authorization: `Bearer ${token}` });
+      await write(t, 'seen');
+      await feed.until('"seen"');
+      const headers = { ...ROOT, 'x-svc-persist': 'false' };
+      const changed = { headers, json: 'cookie, default' };
+      const { status, text } = await t.request('PUT', '/_config/httpd/authentication_handlers', changed);
+      assert.equal(status, 200, text);
+      await write(t, 'hidden');
+      assert.notInclude(await feed.failure(), 'hidden');
+    },
+    { needs },
+  ),
+
+  test(
     'a feed opened with a session continues after the session expires, until the password changes',
     async (given) => {
       const t = await withUsers(given, USERS, { svc_httpd_auth: { timeout: '100' } });
