@@ -115,18 +115,22 @@ export default suite('stats', [
     { needs: ['one-process'] },
   ),
 
-  test('bulk requests, views and feeds are counted', async (t) => {
-    await t.put('_design/d', { views: { v: { map: 'function (doc) { emit(doc._id); }' } } });
-    await t.get('/_design/d/_view/v');
-    assert.equal(await growth(t, 'httpd', 'bulk_requests', () => t.bulk([{ _id: 'b' }])), 1);
-    assert.equal(await growth(t, 'httpd', 'view_reads', () => t.get('/_design/d/_view/v')), 1);
-    const json = { map: 'function (doc) { emit(doc._id); }' };
-    assert.equal(await growth(t, 'httpd', 'temporary_view_reads', () => t.at('POST', '/_temp_view', { json })), 1);
-    const before = await count(t, 'httpd', 'clients_requesting_changes');
-    const feed = await t.feed('feed=continuous&since=now&heartbeat=100');
-    assert.equal(await count(t, 'httpd', 'clients_requesting_changes'), before + 1);
-    await feed.cancel();
-  }),
+  test(
+    'bulk requests, views and feeds are counted',
+    async (t) => {
+      await t.put('_design/d', { views: { v: { map: 'function (doc) { emit(doc._id); }' } } });
+      await t.get('/_design/d/_view/v');
+      assert.equal(await growth(t, 'httpd', 'bulk_requests', () => t.bulk([{ _id: 'b' }])), 1);
+      assert.equal(await growth(t, 'httpd', 'view_reads', () => t.get('/_design/d/_view/v')), 1);
+      const json = { map: 'function (doc) { emit(doc._id); }' };
+      assert.equal(await growth(t, 'httpd', 'temporary_view_reads', () => t.at('POST', '/_temp_view', { json })), 1);
+      const before = await count(t, 'httpd', 'clients_requesting_changes');
+      const feed = await t.feed('feed=continuous&since=now&heartbeat=100');
+      assert.equal(await count(t, 'httpd', 'clients_requesting_changes'), before + 1);
+      await feed.cancel();
+    },
+    { needs: ['one-process'] },
+  ),
 
   test('statistics are available under /_node/…/_stats as in later CouchDB versions', async (t) => {
     const { status, json } = await t.request('GET', '/_node/_local/_stats');
@@ -140,20 +144,24 @@ export default suite('stats', [
     assertError(await t.request('GET', '/_node/_local/_stats/svc/constructor'), 404, 'not_found', 'missing');
   }),
 
-  test('statistics are available in the text format of Prometheus', async (t) => {
-    const answer = await t.request('GET', '/_node/_local/_prometheus');
-    assert.equal(answer.status, 200);
-    assert.equal(answer.header('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-    assert.match(answer.text, /^# HELP svc_info .*\n# TYPE svc_info gauge\nsvc_info\{version="\d[^"]*"\} 1\n/);
-    assert.match(answer.text, /^# TYPE svc_httpd_requests_total counter\nsvc_httpd_requests_total [1-9]\d*$/m);
-    assert.match(answer.text, /^svc_httpd_status_codes_total\{code="200"\} [1-9]\d*$/m);
-    assert.match(answer.text, /^svc_httpd_request_methods_total\{method="PUT"\} [1-9]\d*$/m);
-    assert.match(answer.text, /^# TYPE svc_open_databases gauge\nsvc_open_databases [1-9]\d*$/m);
-    assert.match(answer.text, /^svc_request_time_seconds_count [1-9]\d*$/m);
-    const names = [...answer.text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
-    assert.equal(new Set(names).size, names.length);
-    for (const line of answer.text.trimEnd().split('\n')) {
-      assert.match(line, /^(# (HELP|TYPE) \S+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.e+-]+)$/);
-    }
-  }),
+  test(
+    'statistics are available in the text format of Prometheus',
+    async (t) => {
+      const answer = await t.request('GET', '/_node/_local/_prometheus');
+      assert.equal(answer.status, 200);
+      assert.equal(answer.header('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+      assert.match(answer.text, /^# HELP svc_info .*\n# TYPE svc_info gauge\nsvc_info\{version="\d[^"]*"\} 1\n/);
+      assert.match(answer.text, /^# TYPE svc_httpd_requests_total counter\nsvc_httpd_requests_total [1-9]\d*$/m);
+      assert.match(answer.text, /^svc_httpd_status_codes_total\{code="200"\} [1-9]\d*$/m);
+      assert.match(answer.text, /^svc_httpd_request_methods_total\{method="PUT"\} [1-9]\d*$/m);
+      assert.match(answer.text, /^# TYPE svc_open_databases gauge\nsvc_open_databases [1-9]\d*$/m);
+      assert.match(answer.text, /^svc_request_time_seconds_count [1-9]\d*$/m);
+      const names = [...answer.text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
+      assert.equal(new Set(names).size, names.length);
+      for (const line of answer.text.trimEnd().split('\n')) {
+        assert.match(line, /^(# (HELP|TYPE) \S+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [\d.e+-]+)$/);
+      }
+    },
+    { needs: ['one-process'] },
+  ),
 ]);

@@ -4,7 +4,7 @@ import { memberCode } from '../../../src/core/member.ts';
 import type { MemberOptions } from '../../../src/core/sharing.ts';
 import { readOnlyError } from '../../../src/storage/paging/page-errors.ts';
 
-/** After so many requests each database that can have another owner gets one. */
+/** After so many requests each database that can have another owner gets one, unless they are moving already: servers adopt one membership after another. */
 const REQUESTS_BETWEEN_MOVES = 40;
 
 /** Two cores that share databases, whose owners change again and again. The first owns the list. Requests go to both in turn. */
@@ -13,6 +13,7 @@ export class SharedCores {
   #turn = 0;
   #requests = 0;
   #arranged: Promise<unknown> = Promise.resolve();
+  #isMoving = false;
   #onMove: () => void = () => undefined;
 
   /** What the core with that number is told. `follows`: for the second one. */
@@ -39,7 +40,7 @@ export class SharedCores {
 
   readonly handle: Handle = (request) => {
     this.#requests += 1;
-    if (this.#requests % REQUESTS_BETWEEN_MOVES === 0) this.#move();
+    if (this.#requests % REQUESTS_BETWEEN_MOVES === 0 && !this.#isMoving) void this.#move();
     return this.#core(this.#requests % 2).handle(request);
   };
 
@@ -66,12 +67,13 @@ export class SharedCores {
     return (name.length + name.charCodeAt(name.length - 1) + this.#turn) % 2;
   }
 
-  #move(): void {
+  async #move(): Promise<void> {
+    this.#isMoving = true;
     this.#turn += 1;
     this.#onMove();
-    const before = this.#arranged;
-    const arranged = this.#cores.map((core) => core.rearrange());
-    this.#arranged = Promise.all([before, ...arranged]);
+    this.#arranged = Promise.all(this.#cores.map((core) => core.rearrange()));
+    await this.#arranged;
+    this.#isMoving = false;
   }
 
   async #whenFree(name: string, index: number): Promise<void> {
