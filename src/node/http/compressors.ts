@@ -14,7 +14,7 @@ export type Coding = (typeof CODINGS)[number];
 
 /** At higher levels JSON becomes some per cent shorter, for twice the time. */
 const GZIP_LEVEL = 4;
-/** For whole bodies. It takes less than half the time of gzip, for the same length; but after each flush it begins anew. */
+/** For whole bodies. It takes less than half the time of gzip, for the same length, but after each flush it starts again from nothing. */
 const BROTLI_QUALITY = 1;
 /** The lowest one that refers to what was flushed before. */
 const FLUSHED_BROTLI_QUALITY = 2;
