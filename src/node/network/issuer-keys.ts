@@ -42,8 +42,9 @@ export class IssuerKeys {
   #notedText = '';
   #fetchedAtMs = 0;
   #version = 0;
-  /** The ids of the keys in use, and of those that the issuer had before. */
+  /** The ids of the keys that the issuer has now. */
   #ids: ReadonlySet<string> = new Set();
+  /** The ids of keys that it had before. */
   readonly #gone = new Set<string>();
   readonly #cooldownMs: number;
   /** Whether the keys became too old, and `onLoss` was called for it. */
