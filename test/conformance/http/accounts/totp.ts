@@ -93,6 +93,8 @@ export default suite('accounts_totp', [
       const headers = basic('ana', 'secret');
       assertError(await t.request('GET', '/', { headers }), 401, 'unauthorized', WRONG);
       assert.equal((await logIn(t, { token: await code() })).status, 200);
+      // Browsers would send the session.
+      assert.equal((await t.request('DELETE', '/_session')).status, 200);
       assertError(await t.request('GET', '/', { headers }), 401, 'unauthorized', WRONG);
     },
     { needs },
