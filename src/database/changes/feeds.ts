@@ -121,6 +121,8 @@ class ChangesFeed implements Feed {
   #reading: Reading | undefined;
   /** Everything up to here was examined. */
   #seq: number;
+  /** Up to where everything was examined when the database was closed during a reading. */
+  #closedAt: number | undefined;
   #sent = 0;
   #pending = 0;
   #isBeingRead = false;
@@ -181,7 +183,7 @@ class ChangesFeed implements Feed {
         if (this.#phase === 'waits') await this.#wait();
         else if (this.#current === undefined) await this.#acquireAgain();
         else {
-          const event = await this.#nextOf(this.#current);
+          const event = await this.#nextUnlessClosed(this.#current);
           if (event !== undefined) return event;
         }
       }
@@ -190,6 +192,20 @@ class ChangesFeed implements Feed {
       this.#endsDeleted();
     }
     return undefined;
+  }
+
+  /** A database that is closed while it is read is opened again: it may have moved to another process. Without progress that is done once. */
+  async #nextUnlessClosed(moment: Moment): Promise<FeedEvent | undefined> {
+    try {
+      return await this.#nextOf(moment);
+    } catch (error) {
+      const isFollowed = this.#parts.watch !== undefined && isDatabaseError(error, 'storage_closed');
+      if (!isFollowed || this.#closedAt === this.#seq) throw error;
+      this.#closedAt = this.#seq;
+      this.#reading = undefined;
+      this.#release();
+      return undefined;
+    }
   }
 
   #endsDeleted(): void {

@@ -66,6 +66,36 @@ describe('the end of the service', () => {
   });
 });
 
+describe('a database that is closed while it is read', () => {
+  const closed = () => Promise.reject(new DatabaseError('storage_closed', 'The database was closed.'));
+
+  test('is opened again, and its feeds go on where they were', async () => {
+    const watched = await Watched.open();
+    await watched.write('a');
+    const { next } = reader(await watched.open());
+    expect([await next(), await next()]).toEqual(['1 a', 'wait']);
+    watched.hooks.beforeRows = () => {
+      watched.hooks.beforeRows = undefined;
+      return closed();
+    };
+    await watched.write('b');
+    expect([await next(), await next()]).toEqual(['2 b', 'wait']);
+    expect(watched.held).toEqual(none);
+  });
+
+  test('breaks its feeds off if that does not help, or if they do not wait', async () => {
+    for (const lasts of ['on', 'once'] as const) {
+      const watched = await Watched.open();
+      await watched.write('a');
+      watched.hooks.beforeRows = closed;
+      const { next } = reader(await watched.open({ lasts }));
+      await expect(next()).rejects.toThrow('The database was closed.');
+      expect(watched.acquired).toBe(lasts === 'on' ? 2 : 1);
+      expect(watched.held).toEqual(none);
+    }
+  });
+});
+
 test("a feed that can't continue is aborted, so that it doesn't look complete", async () => {
   const watched = await Watched.open();
   const { next } = reader(await watched.open());
