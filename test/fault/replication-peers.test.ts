@@ -11,6 +11,7 @@ const ends = useFlakyEnds();
 
 describe('peers that refuse some requests', () => {
   const readOnly: readonly [string, number][] = [
+    ['401', 401],
     ['403', 403],
     ['405', 405],
   ];

@@ -43,8 +43,9 @@ const NEVER_MS = 86_400_000;
 const SIGNS = 3;
 /** How often a checkpoint is written again over what someone else wrote. */
 const CHECKPOINT_ATTEMPTS = 3;
-/** Statuses of peers that are read-only. */
-const READ_ONLY: readonly number[] = [401, 403, 405];
+/** Statuses of peers that are read-only. The first one may also mean that the credentials have just ended. */
+const UNAUTHORIZED = 401;
+const READ_ONLY: readonly number[] = [UNAUTHORIZED, 403, 405];
 /** A peer without free space can still be read. */
 const FULL = 507;
 /** Statuses that concern the content of a checkpoint. */
@@ -132,7 +133,7 @@ export class Peer {
   /**
    * Replaces the document, also if someone else wrote it in the meantime, and returns its revision. `known`: the revision last
    * seen. Writes nothing and returns undefined if the stored revision is older: the database has lost something, or is another one.
-   * Fails with `forbidden` or `unauthorized` if the peer accepts none. `isJustSeen`: it was the stored one a moment ago.
+   * Fails with `forbidden` if the peer accepts none. `isJustSeen`: it was the stored one a moment ago.
    */
   async writeCheckpoint(
     id: string,
@@ -141,6 +142,7 @@ export class Peer {
     isJustSeen = false,
   ): Promise<string | undefined> {
     // This service writes nothing over another revision than the given one; other servers may, so their document is read first.
+    let wasUnauthorized = false;
     for (let attempt = this.isLocal || isJustSeen ? 0 : 1; ; attempt++) {
       const stored = attempt === 0 ? { _rev: known } : ((await this.#readLocal(id)) ?? {});
       const rev = textOf(stored['_rev']);
@@ -162,6 +164,11 @@ export class Peer {
           : { status, ...(await answer.refusal()) };
       });
       if (!('status' in outcome)) return outcome.rev ?? '';
+      // If the credentials have ended, reading the document again fails, or gets others.
+      if (outcome.status === UNAUTHORIZED && !wasUnauthorized) {
+        wasUnauthorized = true;
+        continue;
+      }
       // A document that was readable a moment ago, and can't be written, is read-only here.
       if (outcome.status === FULL || READ_ONLY.includes(outcome.status))
         throw takesNoCheckpoint(this.name, outcome, 'forbidden');

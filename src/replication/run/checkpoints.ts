@@ -140,7 +140,7 @@ export class Checkpoints {
       this.#noteWritten(side, await this.#writeRecord(side, history, alone, hasBegun));
       if (isFirst) await this.#checkWritten(side, history);
     } catch (failure) {
-      if (!isRefusal(failure)) throw failure;
+      if (!isRefusalToStore(failure)) throw failure;
       this.#refusing.add(side);
       const rest =
         this.#refusing.size === 1 ? 'only the other end stores it' : 'the next run has to read all changes again';
@@ -233,6 +233,11 @@ function differs(now: string | undefined, before: string | undefined): boolean {
 
 function isRefusal(failure: unknown): failure is ReplicationError {
   return failure instanceof ReplicationError && (failure.code === 'forbidden' || failure.code === 'unauthorized');
+}
+
+/** Whether an end accepts no checkpoint. One whose credentials have ended may accept it later: then this session ends, as by any other request. */
+function isRefusalToStore(failure: unknown): failure is ReplicationError {
+  return failure instanceof ReplicationError && failure.code === 'forbidden';
 }
 
 /** Whether an end can't store the content of a checkpoint. */
