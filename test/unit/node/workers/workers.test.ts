@@ -143,11 +143,34 @@ describe.runIf(process.platform === 'linux')('a server of several processes', ()
         svc_reader_forward_failures_total: 0,
       });
     // More if one of the next ones found the port still taken.
-    expect((await readerMetrics(url))['svc_reader_restarts_total']).toBeGreaterThanOrEqual(2);
-    await send(`${url}db`, 'PUT');
-    const forwarded = await readerMetrics(url);
-    // That request, and those for the metrics.
-    expect(forwarded['svc_reader_forwarded_requests_total']).toBeGreaterThan(1);
+    const { svc_reader_restarts_total: restarts, ...others } = await readerMetrics(url);
+    expect(restarts).toBeGreaterThanOrEqual(2);
+    expect(await send(`${url}db`, 'PUT')).toBe(201);
+    // That request, and those for the metrics. A reader that is not asked for them says within half a second what it has counted.
+    const forwarded = async () => (await readerMetrics(url))['svc_reader_forwarded_requests_total'];
+    await expect.poll(forwarded, patient).toBeGreaterThan((others['svc_reader_forwarded_requests_total'] ?? 0) + 1);
+  });
+
+  test('counts the requests that its readers have sent to the owner, whichever of them did', async () => {
+    const server = serve(await newFolder());
+    const url = await server.url();
+    let sent = 0;
+    const forward = async (path: string, method: string, body?: string) => {
+      sent++;
+      // Over a connection of its own, which any of the readers may accept.
+      const headers = { 'content-type': 'application/json', connection: 'close' };
+      const response = await fetch(`${url}${path}`, { method, headers, body: body ?? null });
+      return response.text();
+    };
+    const counted = async () => {
+      const before = sent;
+      const text = await forward('_node/_local/_prometheus', 'GET');
+      return Number(/^svc_reader_forwarded_requests_total (\d+)/m.exec(text)?.[1]) - before;
+    };
+    await forward('db', 'PUT');
+    for (let n = 0; n < 10; n++) await forward(`db/d${n}`, 'PUT', '{}');
+    // A reader says at once what it has counted when it is asked for metrics itself, and else within half a second.
+    await expect.poll(counted, { ...patient, interval: 1_000 }).toBe(0);
   });
 
   test('whose supervisor is killed ends in order, and the next start is not kept from anything', async () => {
