@@ -6,6 +6,8 @@ import { CookieJar } from '../../../src/browser/cookie-jar.ts';
 /** The server's address for all devices, wherever it listens. */
 export const SERVER = 'http://notes.example';
 
+const FEED = /[?&]feed=/;
+
 export class DeviceNetwork {
   isOnline = true;
   /** Called with the method and the path of each request, before it is sent. */
@@ -13,6 +15,8 @@ export class DeviceNetwork {
   readonly #address: () => string | undefined;
   readonly #cookies: CookieJar;
   #connections = new AbortController();
+  /** Requests that are not answered yet, but for those of feeds, which may stay so for hours. */
+  readonly #underWay = new Set<Promise<unknown>>();
 
   /** `address`: where the server listens; undefined while it doesn't. */
   constructor(address: () => string | undefined, clock: Clock) {
@@ -27,7 +31,21 @@ export class DeviceNetwork {
     this.#connections = new AbortController();
   }
 
-  readonly fetch: typeof globalThis.fetch = async (input, init = {}) => {
+  /** Resolves when all requests that are under way now are answered, or have failed. */
+  async answered(): Promise<void> {
+    await Promise.allSettled([...this.#underWay]);
+  }
+
+  readonly fetch: typeof globalThis.fetch = (input, init = {}) => {
+    const answering = this.#send(input, init);
+    if (FEED.test(String(input))) return answering;
+    this.#underWay.add(answering);
+    const end = () => void this.#underWay.delete(answering);
+    answering.then(end, end);
+    return answering;
+  };
+
+  readonly #send: typeof globalThis.fetch = async (input, init = {}) => {
     const url = String(input);
     const address = this.#address();
     const { pathname } = new URL(url);

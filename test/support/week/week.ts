@@ -12,6 +12,7 @@ import type { SeededRandom } from '../seeded-random.ts';
 import { Device, isUpToDate } from './device.ts';
 import { editSomething, newAttachments } from './edits.ts';
 import { LoginService } from './login-service.ts';
+import { ADMIN, RULE, settingsOf, USERS } from './server-setup.ts';
 import { type SimulatedTime, simulateTime } from './simulated-time.mjs';
 import { WeekServer } from './week-server.ts';
 
@@ -28,18 +29,14 @@ const MAX_PAUSES = 5;
 const PAUSE_MS = 20_000;
 /** What everything that waits may need at the end of each simulated hour, in real milliseconds. */
 const SETTLE_MS = 3_000;
+/** For how long time waits for answers, in real milliseconds: an answer may itself wait for time to pass. */
+const ANSWER_MS = 10_000;
 const MAX_STEPS = 90;
 
 /** A database of the earlier release (test/fixtures/README.md). */
 export const DATABASE = 'killed';
 const FORMER_DATA = join(import.meta.dirname, '..', '..', 'fixtures', 'data-folder-format-1.gz');
 export const NEXT_VERSION = '99.0.0';
-
-const RULE = `function (doc) {
-  if (doc.text && doc.text.length > 100) throw({ forbidden: "A note has at most 100 characters." });
-}`;
-const USERS = { ann: 'apple', bob: 'pear' };
-const ADMIN = `Basic ${btoa('admin:s3cret')}`;
 
 type Event = () => Promise<void> | void;
 
@@ -128,7 +125,7 @@ export class Week {
   async settle(): Promise<void> {
     for (let hours = 0; hours < MAX_STEPS; hours++) {
       // Ends all waits.
-      await this.#advance(HOUR_MS);
+      await this.#advance(HOUR_MS, 'gently');
       for (const device of this.devices) await device.tryLogin();
       const controller = new AbortController();
       const { signal } = controller;
@@ -146,14 +143,15 @@ export class Week {
     const { update_seq: seq } = Object(await this.ask('GET', `/${DATABASE}`));
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       await realPause(pauseBefore(steps));
-      await this.#advance(PAUSE_MS);
+      await this.#passGently(PAUSE_MS);
       const { peers }: { readonly peers: readonly Peer[] } = Object(
         await this.ask('GET', `/${DATABASE}/_auto_purge/peers`),
       );
       const readers = peers.filter((peer) => peer.side === 'source' && peer.seq !== null && peer.seq >= seq);
       if (readers.length >= this.devices.length) return;
     }
-    throw new Error(`not all have read all changes:\n${await this.#describe()}`);
+    const listed = JSON.stringify(await this.ask('GET', `/${DATABASE}/_auto_purge/peers`));
+    throw new Error(`not all have read all changes up to ${seq}:\n${listed}\n${await this.#describe()}`);
   }
 
   /** Passes the time until the device's sync is as it should be; it does not sleep meanwhile. */
@@ -162,7 +160,7 @@ export class Week {
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       await realPause(pauseBefore(steps));
       await device.tryLogin();
-      await this.#advance(QUARTER_MS);
+      await this.#advance(QUARTER_MS, 'gently');
       // The status follows a little later.
       if (steps > 0 && isDone(device.sync.status())) return;
     }
@@ -214,7 +212,7 @@ export class Week {
   async #startServer(): Promise<void> {
     const { dataFolder } = this.server;
     await unpackFolder(FORMER_DATA, dataFolder);
-    await writeFile(join(dataFolder, 'settee.ini'), this.#settings());
+    await writeFile(join(dataFolder, 'settee.ini'), settingsOf(this.loginService));
     await this.server.start();
     await this.#must('PUT', '/_users');
     for (const [name, password] of Object.entries(USERS)) {
@@ -227,40 +225,35 @@ export class Week {
     await this.#must('PUT', `/${DATABASE}/_design/rules`, { validate_doc_update: RULE });
   }
 
-  /** Functions may take any time: that of the test jumps. */
-  #settings(): string {
-    return [
-      '[admins]',
-      'admin = s3cret',
-      '[httpd]',
-      'authentication_handlers = jwt, cookie, default',
-      '[jwt_keys]',
-      `hmac:_default = ${this.loginService.key}`,
-      '[svc_httpd_auth]',
-      'allow_persistent_cookies = true',
-      'timeout = 21600',
-      '[svc]',
-      'os_process_timeout = 2147483647',
-      '[query_server_config]',
-      'workers = 0',
-      '',
-    ].join('\n');
-  }
-
   async #must(method: string, path: string, body?: unknown): Promise<void> {
     const answer = await this.ask(method, path, body);
     if (typeof answer !== 'object' || answer === null || !('ok' in answer))
       throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
   }
 
-  /** Lets the time pass, and lets devices copy what they can. Whatever takes too long is at work when the time passes the next time. */
-  async #advance(ms: number): Promise<void> {
-    await this.#pass(ms);
+  /**
+   * Lets the time pass, and lets devices copy what they can. Whatever takes too long is at work when the time passes the next time, and a request
+   * may find that it has waited for hours; `gently`: no request finds that.
+   */
+  async #advance(ms: number, how?: 'gently'): Promise<void> {
+    const pass = (milliseconds: number) =>
+      how === 'gently' ? this.#passGently(milliseconds) : this.#pass(milliseconds);
+    await pass(ms);
     for (let pauses = 0; pauses < MAX_PAUSES; pauses++) {
       if (await this.#areQuiet()) return;
       // Replications wait between two attempts.
-      await this.#pass(PAUSE_MS);
+      await pass(PAUSE_MS);
     }
+  }
+
+  /** Lets the time pass when the server has answered all requests, however busy the machine is: otherwise they would have waited too long, again and again. */
+  async #passGently(ms: number): Promise<void> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const answered = Promise.all(this.devices.map(({ network }) => network.answered()));
+    await Promise.race([answered, realPause(ANSWER_MS, undefined, { signal }).catch(() => undefined)]);
+    controller.abort();
+    await this.#pass(ms);
   }
 
   async #pass(ms: number): Promise<void> {
