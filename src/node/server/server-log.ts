@@ -32,17 +32,19 @@ export function createServerLog(config: () => Config, write: (entry: string) => 
 
 /** Returns a log in the form that the settings ask for. `add` takes each entry without a newline at its end. */
 export function createLoggedEntries(config: () => Config, add: (entry: string, isOfClient: boolean) => void): Log {
+  const level = followLogLevel(config);
+  const hasRequests = followRequestEntries(config);
   const log = createLog({
-    level: followLogLevel(config),
-    hasRequests: followRequestEntries(config),
+    level,
+    hasRequests,
     clock: systemClock,
-    write: (entry, level, isOfClient) => add(entryIn(config(), entry, level), isOfClient),
+    write: (entry, entryLevel, isOfClient) => add(entryIn(config(), entry, entryLevel), isOfClient),
   });
   return {
     ...log,
-    // Lines of JSON are written when the response has been sent.
     request: (message) => {
-      if (!hasJsonRequests(config())) log.request?.(message);
+      // Most logs have no requests: called for each one, this asks for little then. Lines of JSON are written when the response has been sent.
+      if ((hasRequests() || level() === 'request') && !hasJsonRequests(config())) log.request?.(message);
     },
   };
 }
