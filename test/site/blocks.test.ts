@@ -11,6 +11,9 @@ const countOf = (page: string) => [...readBuilt(page).matchAll(/<div class="runn
 const counts = new Map(builtPages().map((page) => [page, countOf(page)]));
 const pages = [...counts].filter(([, count]) => count > 0).map(([page]) => page);
 
+/** Pages with an app that runs in a frame. */
+const apps = pages.filter((page) => readBuilt(page).includes('&quot;html&quot;:'));
+
 /** Of pages whose commands are run as `fetch`. */
 const sources: Readonly<Record<string, string>> = {
   'tutorial.html': 'docs/tutorial.md',
@@ -44,6 +47,15 @@ test('the pages for beginners, and those of the interface, have blocks that can 
   expect(counts.get('tutorial.html')).toBe(22);
   const sum = ofInterface.reduce((total, page) => total + (counts.get(page) ?? 0), 0);
   expect(sum).toBeGreaterThanOrEqual(85);
+  const recipes = pages.filter((page) => page.startsWith('recipes/')).map((page) => page.slice(8, -5));
+  expect(recipes.join(' ')).toBe('capacitor cdn electron next react solid svelte vite-plugin-pwa vue');
+});
+
+test('the first app, and those of recipes without a framework, can be run', () => {
+  expect(apps).toEqual([
+    'first-app.html',
+    ...['capacitor', 'cdn', 'electron', 'vite-plugin-pwa'].map((name) => `recipes/${name}.html`),
+  ]);
 });
 
 describe.each(chosenEngines())('in %s', (engine) => {
@@ -66,6 +78,44 @@ describe.each(chosenEngines())('in %s', (engine) => {
     expect(site.server.seen.filter((path) => path.includes('/db/'))).toEqual([]);
   });
 
+  test.each(apps)('the app of %s works below its code, and begins with nothing after Empty', async (page) => {
+    const site = await open(page);
+    const { tab } = site;
+    await site.runAll();
+    const app = `document.querySelector('.runnable-app').contentDocument`;
+    const items = `[...${app}.querySelectorAll('li')].map(({ firstChild }) => firstChild.textContent).join()`;
+    const add = (text: string) =>
+      tab.evaluate(`{
+        const input = ${app}.querySelector('input');
+        input.value = '${text}';
+        input.dispatchEvent(new Event('change'));
+      }`);
+    expect(await tab.evaluate(`[${app}.querySelector('input').disabled, ${items}]`)).toEqual([false, '']);
+    await add('one');
+    await site.until(`${items} === 'one'`);
+    await add('two');
+    await site.until(`${items} === 'one,two'`);
+    // The first app only adds notes.
+    if (page !== 'first-app.html') {
+      await tab.evaluate(`${app}.querySelector('button').click()`);
+      await site.until(`${items} === 'two'`);
+    }
+    await tab.evaluate(`document.querySelector('.runnable:has(.runnable-app) .runnable-empty').click()`);
+    await site.until(`document.querySelector('.runnable-app') === null`);
+    await site.runAll();
+    expect(await tab.evaluate(`[${items}, document.querySelectorAll('.runnable-error').length]`)).toEqual(['', 0]);
+  });
+
+  test('a block with live changes goes on while others run', async () => {
+    const site = await open('types.html');
+    await site.runAll();
+    const logs = `[...document.querySelectorAll('.runnable')[3].querySelectorAll('.runnable-log')].map(({ textContent }) => textContent).join()`;
+    expect(await site.tab.evaluate(logs)).toBe('first is gone');
+    await site.tab.evaluate(`document.querySelector('.runnable-run').click()`);
+    // The block writes the document twice, and the feed may have both as one change.
+    await site.until(`${logs}.startsWith('first is gone,first Hello')`);
+  });
+
   test('the first page has run its block by itself', async () => {
     const site = await open('');
     await site.until(`document.querySelector('.runnable')?.dataset.outcome === 'succeeded'`);
@@ -82,10 +132,10 @@ describe.each(chosenEngines())('in %s', (engine) => {
     await site.tab.evaluate(click(1));
     await site.until(`${outcome(1)} === 'succeeded'`);
     expect(await site.tab.evaluate(`[${outcome(0)}, ${outcome(2)}]`)).toEqual(['succeeded', 'undefined']);
-    await site.tab.evaluate(click(3));
-    await site.until(`${outcome(3)} === 'succeeded'`);
+    await site.tab.evaluate(click(4));
+    await site.until(`${outcome(4)} === 'succeeded'`);
     // The document was deleted by the second block, which has run once.
-    const last = `document.querySelectorAll('.runnable')[3].querySelector('.runnable-log').textContent`;
+    const last = `document.querySelectorAll('.runnable')[4].querySelector('.runnable-log').textContent`;
     expect(await site.tab.evaluate(last)).toBe('0');
   });
 

@@ -10,6 +10,7 @@ const load = (name: string) => import(join(repository, 'docs/site/build', `${nam
 
 const { toFetch, toCode } = await load('curl');
 const { toRunnable } = await load('script');
+const { blocksOf } = await load('runnable');
 const { checkLinks } = await load('link-check');
 const { makeRelocatable, PLACEHOLDER } = await load('relocatable');
 const { resolveLink } = await load('links');
@@ -81,6 +82,49 @@ describe('code that a page runs', () => {
       names: ['a', 'b'],
     });
     expect(toRunnable('async function f() {}\nclass C {}\n').names).toEqual(['f', 'C']);
+  });
+
+  test('follows live changes without waiting for their end', () => {
+    const loop = 'for await (const a of notes.changes({ live: true })) f(a);';
+    expect(toRunnable(loop).text).toBe(`await setteeFollow(async (console) => {\n${loop}\n});`);
+    const other = 'for await (const a of notes.changes()) f(a);';
+    expect(toRunnable(other).text).toBe(other);
+  });
+
+  const block = (code: string, language = 'ts') => `\`\`\`${language}\n${code}\n\`\`\`\n\n`;
+  const page = block(
+    '<!doctype html>\n<meta http-equiv="x" content="y">\n<ul></ul>\n<script src="a.ts"></script>',
+    'html',
+  );
+  const file = block("import { x } from './x';\nexport const unused = x;") + block('export const open = () => 1;');
+  const script = block(
+    "import { start } from 'settee';\nimport { open } from './open';\nawait start();\ndocument.title = open();",
+  );
+  const runsOf = (markdown: string) => blocksOf('docs/recipes/a.md', markdown).map(({ run }: { run: unknown }) => run);
+
+  test('of an app has the files that it imports, and a frame with its page', () => {
+    expect(runsOf(page + file + script)).toEqual([
+      undefined,
+      undefined,
+      {
+        html: expect.stringMatching(/^<!doctype html><html lang="en"><style>.*<\/style>\n<ul><\/ul>\n$/),
+        names: ['open', 'start'],
+        text: expect.stringMatching(
+          /^\(open = \(\) => 1\);.*await setteeImport\("settee"\).*\(document\.title = open\(\)\)/s,
+        ),
+      },
+    ]);
+  });
+
+  test.each([
+    ['without a page of its own', file + script],
+    ['that imports what is not there', page + script],
+    ['that imports a file which needs a server', page + block("export const open = 'https://a.example/';") + script],
+    ['that needs other packages', page + block("export const open = await import('dexie');") + script],
+    ['that starts nothing', page + block("await import.meta;\ndocument.title = 'a';")],
+    ['with a service worker', block("import { start } from 'settee';\nawait start({ serviceWorker: '/sw.js' });")],
+  ])('is none for an app %s', (_, markdown) => {
+    expect(runsOf(markdown).filter((run: unknown) => run !== undefined)).toEqual([]);
   });
 
   test('must be JavaScript', () => {

@@ -2,41 +2,66 @@
 import { transformSync } from 'esbuild';
 import { toCode } from './curl.mjs';
 import { interfacePages, readPage } from './pages.mjs';
-import { importsOf, toRunnable } from './script.mjs';
+import { exportsOf, importsOf, namesFromFiles, toRunnable } from './script.mjs';
 
 /** Where the database of a page answers, as far as its code knows. */
 const BASE = '/db/';
 /** What a page can import without being built. */
 const MODULES = ['settee', 'settee/database', 'settee/transfer'];
-/** What a block can't do in a page of this site: change it, wait for ever, ask servers, register a service worker. */
-const ELSEWHERE = /\b(document|window|self|addEventListener|serviceWorker)\b|live: true|https?:/;
+/** What a block can't do in a page of this site: change it, ask servers, register a service worker, load other packages. */
+const ELSEWHERE = /\b(window|self)\b|serviceWorker: '|\bawait import\(|https?:(?!\/\/db\.invalid\/)/;
+/** What a block can do only if it has a page of its own, as an app has. */
+const OF_AN_APP = /\b(document|addEventListener)\b/;
+/** What bundlers put in. */
+const DEFINED = { 'import.meta.env.DEV': 'false', 'process.env.NODE_ENV': '"production"' };
 
 /**
  * The blocks of a page, with the code that runs; `run` is undefined for a block that only stands there. The commands of the tutorial and of
- * the interface are run as `fetch`, JavaScript and TypeScript wherever they need nothing but Settee.
+ * the interface are run as `fetch`, JavaScript and TypeScript wherever they need nothing but Settee. The script of an app, which starts Settee
+ * and changes the document, runs in a frame with the app's page: `run.html`.
  */
 export function blocksOf(path, markdown = readPage(path)) {
   const missing = new Set();
+  const [, html] = /^```html\n(.*?)^```$/ms.exec(markdown) ?? [];
+  const files = [];
   return [...markdown.matchAll(/^```(console|js|ts)\n(.*?)^```$/gms)].map(([, language, source]) => {
-    const code = codeOf(path, language, source, missing);
-    return { source, language, code, run: code === undefined ? undefined : toRunnable(withoutTypes(code, language)) };
+    if (language !== 'console') return { source, language, run: runOfScript(source, language, html, files) };
+    const code = commandsOf(path, source, missing);
+    return { source, language, code, run: code === undefined ? undefined : toRunnable(code) };
   });
 }
 
-function codeOf(path, language, source, missing) {
-  if (language === 'console') {
-    return path === 'docs/tutorial.md' || path.startsWith('docs/http/') ? toCode(source, BASE, missing) : undefined;
-  }
-  // Recipes show files of apps.
-  if (path.startsWith('docs/recipes/')) return undefined;
-  const isAlone = importsOf(source).every((name) => MODULES.includes(name));
-  return isAlone && /\bawait\b/.test(source) && !ELSEWHERE.test(source) ? source : undefined;
+function commandsOf(path, source, missing) {
+  return path === 'docs/tutorial.md' || path.startsWith('docs/http/') ? toCode(source, BASE, missing) : undefined;
 }
 
-function withoutTypes(code, language) {
-  if (language !== 'ts') return code;
+/** `files` gathers the code of a page's blocks, for the blocks that import from them. */
+function runOfScript(source, language, html, files) {
+  const names = importsOf(source);
+  const ofFiles = names.filter((name) => name.startsWith('./'));
+  if (!names.every((name) => MODULES.includes(name) || ofFiles.includes(name)) || ELSEWHERE.test(source)) return;
+  const isApp = html !== undefined && names.includes('settee') && /\bdocument\b/.test(source);
+  if (!isApp && OF_AN_APP.test(source)) return;
+  const own = toScript(source, language);
+  const needed = namesFromFiles(own).map((name) => files.find((file) => exportsOf(file).includes(name)));
+  if (needed.includes(undefined)) return;
+  const code = [...new Set(needed), own].join('\n');
+  files.push(code);
+  if (!/\bawait\b/.test(source)) return;
+  return { ...toRunnable(code), ...(isApp && { html: toFrame(html) }) };
+}
+
+/** JavaScript, as a bundler would make it. */
+function toScript(code, language) {
   const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } };
-  return transformSync(code, { loader: 'ts', target: 'esnext', tsconfigRaw }).code;
+  return transformSync(code, { loader: language, target: 'esnext', tsconfigRaw, define: DEFINED }).code;
+}
+
+/** The page of an app without its scripts, of which those that run do so outside of the frame. */
+function toFrame(html) {
+  return html
+    .replace(/<script\b.*?<\/script>\n?|<meta http-equiv.*?>\n?/gs, '')
+    .replace(/^<!doctype html>/, '$&<html lang="en"><style>body { font: 16px sans-serif }</style>');
 }
 
 /** The pages of the interface are gone through on one server, one after the other: what each needs is done by those before it. */

@@ -2,12 +2,13 @@
 import { parseAst } from 'vite';
 
 /**
- * Its variables are set without being declared: the page declares them, as `names`. Modules come from `setteeImport`, and the function
- * returns the value of the last statement, or the variables that it declares. Throws if it can't be parsed.
+ * Its variables are set without being declared: the page declares them, as `names`. Modules come from `setteeImport`, except files of the
+ * block's app, whose variables are there. `setteeFollow` runs a loop over live changes, which has no end. The function returns the value of
+ * the last statement, or the variables that it declares. Throws if it can't be parsed.
  */
 export function toRunnable(code) {
   const { body } = parseAst(code);
-  const names = body.flatMap(namesOf);
+  const names = [...new Set(body.flatMap(namesOf))];
   const edits = body.flatMap((statement, index) => editsOf(statement, code, index === body.length - 1));
   let text = code;
   for (const { start, end, to } of edits.sort((one, other) => other.start - one.start))
@@ -18,6 +19,23 @@ export function toRunnable(code) {
 /** The modules that a block imports. */
 export function importsOf(code) {
   return [...code.matchAll(/^(?:import|export)\b(?! type\b).*? from '([^']+)';$/gms)].map(([, name]) => name);
+}
+
+/** What a script imports from files beside it. */
+export function namesFromFiles(code) {
+  return parseAst(code)
+    .body.filter(isOfFile)
+    .flatMap(({ specifiers }) => specifiers.map(({ imported }) => imported.name));
+}
+
+export function exportsOf(code) {
+  return parseAst(code)
+    .body.filter(({ type }) => type === 'ExportNamedDeclaration')
+    .flatMap(namesOf);
+}
+
+function isOfFile({ type, source }) {
+  return type === 'ImportDeclaration' && source.value.startsWith('./');
 }
 
 function namesOf(statement) {
@@ -56,6 +74,7 @@ function editsOf(statement, code, isLast) {
   const source = (node) => code.slice(node.start, node.end);
   switch (statement.type) {
     case 'ImportDeclaration': {
+      if (isOfFile(statement)) return [{ start, end, to: '' }];
       const parts = statement.specifiers.map(({ imported, local }) => `${imported?.name ?? 'default'}: ${local.name}`);
       return [
         {
@@ -80,6 +99,10 @@ function editsOf(statement, code, isLast) {
       return statement.declaration
         ? [{ start, end: statement.declaration.start, to: '' }, ...editsOf(statement.declaration, code, false)]
         : [{ start, end, to: '' }];
+    case 'ForOfStatement':
+      return statement.await && /\blive: true\b/.test(source(statement.right))
+        ? [{ start, end, to: `await setteeFollow(async (console) => {\n${source(statement)}\n});` }]
+        : [];
     case 'ExpressionStatement':
       return isLast ? [{ start, end, to: `return (${source(statement.expression)});` }] : [];
     default:

@@ -14,6 +14,20 @@ export class Answer {
     element.hidden = false;
   }
 
+  /** Shows the page of an app, and resolves to its document. */
+  async frame(html: string): Promise<Document | null> {
+    const frame = document.createElement('iframe');
+    const loaded = new Promise((resolve) => {
+      frame.addEventListener('load', resolve, { once: true });
+    });
+    frame.className = 'runnable-app';
+    frame.title = 'The app';
+    frame.srcdoc = html;
+    this.#element.append(frame);
+    await loaded;
+    return frame.contentDocument;
+  }
+
   exchange({ method, path, response }: Exchange): void {
     const line = add(this.#element, 'p', 'runnable-request', `${method} ${path} `);
     const status = add(line, 'span', response.ok ? 'is-ok' : 'is-refused', String(response.status));

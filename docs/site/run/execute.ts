@@ -6,6 +6,8 @@ export interface Code {
   readonly text: string;
   /** Variables that it declares. */
   readonly names: readonly string[];
+  /** The page of an app, in which the code runs. */
+  readonly html?: string;
 }
 
 /** The variables of all blocks of a page. */
@@ -15,13 +17,21 @@ export interface Output {
   log(...values: readonly unknown[]): void;
 }
 
+/** A loop over live changes. Apart from the blocks that come later, it has its own console. */
+export type Loop = (console: object) => Promise<void>;
+
 type Run = (scope: Scope) => Promise<unknown>;
 
 /** An asynchronous function of which only the text is known. It is not strict: it needs `with`. */
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as new (...source: string[]) => Run;
 
-export function createScope(database: PageDatabase): Scope {
-  return { fetch: database.fetch, setteeImport: (name: string) => database.import(name) };
+/** What goes on when `isOver`, as loops and the handlers of apps do, reaches nothing any more. */
+export function createScope(database: PageDatabase, isOver: () => boolean): Scope {
+  const ask: typeof fetch = async (input, init) =>
+    isOver()
+      ? Response.json({ error: 'gone', reason: 'This page was emptied.' }, { status: 410 })
+      : database.fetch(input, init);
+  return { fetch: ask, setteeImport: (name: string) => database.import(name, ask) };
 }
 
 /** Resolves to the value of the last statement; rejects with what the block throws. */
@@ -32,7 +42,7 @@ export async function execute(code: Code, scope: Scope, output: Output): Promise
   return run(scope);
 }
 
-function consoleFor(output: Output): object {
+export function consoleFor(output: Output): object {
   const write = (...values: unknown[]) => output.log(...values);
   return { log: write, info: write, warn: write, error: write, debug: write, table: write };
 }

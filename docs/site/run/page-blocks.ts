@@ -1,6 +1,6 @@
 /** The blocks of one page, and what has been run of them. */
 import { Answer } from './answer.ts';
-import { type Code, createScope, execute, type Scope } from './execute.ts';
+import { type Code, consoleFor, createScope, execute, type Loop, type Scope } from './execute.ts';
 import { PageDatabase } from './page-database.ts';
 
 interface PageBlocks {
@@ -73,9 +73,10 @@ export class Blocks {
     if (this.#scope !== undefined) return this.#scope;
     setState(element, 'Starting Settee …');
     await this.#reset();
-    this.#scope = createScope(this.#database);
-    if (INTERFACE.test(this.#path)) await this.#runPagesBefore(element, this.#scope);
-    return this.#scope;
+    const scope = createScope(this.#database, () => this.#scope !== scope || !this.#elements[0]?.isConnected);
+    this.#scope = scope;
+    if (INTERFACE.test(this.#path)) await this.#runPagesBefore(element, scope);
+    return scope;
   }
 
   async #runPagesBefore(element: HTMLElement, scope: Scope): Promise<void> {
@@ -91,18 +92,30 @@ export class Blocks {
   }
 
   async #runOne(element: HTMLElement | undefined): Promise<void> {
-    if (element === undefined || this.#scope === undefined) return;
+    const scope = this.#scope;
+    if (element === undefined || scope === undefined) return;
     const answer = answerOf(element);
+    const fail = (error: unknown) => {
+      answer.error(error);
+      element.dataset['outcome'] = 'failed';
+    };
     this.#database.onExchange = (exchange) => answer.exchange(exchange);
+    scope['setteeFollow'] = (loop: Loop) => {
+      const running = loop(consoleFor(answer));
+      running.catch((error) => this.#scope === scope && fail(error));
+      return Promise.race([running, this.#database.waits()]);
+    };
     const code: Code = JSON.parse(element.dataset['code'] ?? '');
     try {
-      answer.value(await execute(code, this.#scope, answer));
+      if (code.html !== undefined) scope['document'] = await answer.frame(code.html);
+      answer.value(await execute(code, scope, answer));
       await answer.finished();
       element.dataset['outcome'] = 'succeeded';
     } catch (error) {
-      answer.error(error);
-      element.dataset['outcome'] = 'failed';
+      fail(error);
     }
+    // An app goes on. What other blocks have left behind would be shown below one that runs later.
+    if (code.html === undefined) this.#database.onExchange = () => undefined;
     for (const one of buttonsIn(element)) one.hidden = false;
   }
 }

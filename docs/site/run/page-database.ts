@@ -1,4 +1,7 @@
-/** The database of one page of the site, in the reader's browser: examples below `/db/` reach it, and nothing else does. */
+/**
+ * The database of one page of the site, in the reader's browser: examples reach it below `/db/`, and below the base that they start
+ * Settee with. Nothing else does.
+ */
 
 /** What examples use of `settee`. */
 interface Settee {
@@ -13,7 +16,7 @@ interface SetteeModule {
 /** What a request was, and what came back. The body has not been read. */
 export interface Exchange {
   readonly method: string;
-  /** As the example writes it, without an origin. */
+  /** As the example writes it. */
   readonly path: string;
   readonly response: Response;
 }
@@ -29,7 +32,10 @@ export class PageDatabase {
   /** Where the database answers, a path. */
   readonly #base: string;
   #settee: Promise<Settee> | undefined;
-  /** Told of each request to the database. */
+  /** What addresses of the database begin with. */
+  readonly #bases = new Set([location.origin + BASE]);
+  #onWait: (() => void) | undefined;
+  /** Told of each request to the database, except those of a loop that wait for changes. A request is told to whom it was when it was sent. */
   onExchange: (exchange: Exchange) => void = () => undefined;
 
   /** `site` is the path of the site, with a slash at its end; pages with the same name share a database. */
@@ -38,29 +44,45 @@ export class PageDatabase {
     this.#base = `${site}db/${name}/`;
   }
 
-  /** Like `fetch`: below `/db/` the database answers, other relative addresses are files of the site. */
+  /** Like `fetch`: below its bases the database answers, other relative addresses are files of the site. */
   readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
     const address = typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
-    const { origin, pathname, search } = new URL(address, new URL(this.#site, location.href));
-    if (origin !== location.origin || !pathname.startsWith(BASE))
-      return fetch(new URL(address, new URL(this.#site, location.href)), init);
-    const path = pathname.slice(BASE.length) + search;
+    const url = new URL(address, new URL(this.#site, location.href));
+    const base = [...this.#bases].find((one) => url.href.startsWith(one));
+    if (base === undefined) return fetch(url, init);
+    const path = url.href.slice(base.length);
+    const tell = this.#isWait(url) ? undefined : this.onExchange;
     const { fetch: ask } = await this.#open();
     const response = await ask(this.#base + path, init);
     const method = init?.method ?? (input instanceof Request ? input.method : 'GET');
-    this.onExchange({ method, path: BASE + path, response: response.clone() });
+    tell?.({ method, path: base.replace(location.origin, '') + path, response: response.clone() });
     return response;
   };
 
-  /** What an example imports. `start` gives the database of the page, whatever its options are. */
-  async import(name: string): Promise<unknown> {
-    if (name === 'settee') return { start: () => Promise.resolve(this.#asSettee) };
+  /** Resolves when a loop has had all changes, and waits for more. */
+  waits(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onWait = resolve;
+    });
+  }
+
+  #isWait({ searchParams }: URL): boolean {
+    if (this.#onWait === undefined || searchParams.get('feed') !== 'longpoll') return false;
+    this.#onWait();
+    return true;
+  }
+
+  /** What an example imports. `start` gives the database of the page with the example's own `fetch`, whatever its other options are. */
+  async import(name: string, ask: typeof fetch): Promise<unknown> {
+    if (name === 'settee') return { start: async ({ base = BASE } = {}) => this.#asSettee(base, ask) };
     return import(/* @vite-ignore */ `${this.#site}settee/${name.replace('/', '-')}.js`);
   }
 
-  get #asSettee(): object {
-    const { origin } = location;
-    return { base: origin + BASE, fetch: this.fetch, controlled: Promise.resolve(false), close: () => undefined };
+  #asSettee(path: string, ask: typeof fetch): object {
+    const base = new URL(path, location.origin).href;
+    this.#bases.add(base);
+    const nothing = () => undefined;
+    return { base, fetch: ask, controlled: Promise.resolve(false), addEventListener: nothing, close: nothing };
   }
 
   /** Deletes all that is stored, also settings and accounts. */
