@@ -64,6 +64,11 @@ test('no page refers to another origin, except by links that the reader follows'
   }
 });
 
+test('no picture follows the colours of the system', () => {
+  const asIs = builtPages().filter((page) => /<source\b[^>]*prefers-color-scheme/.test(readBuilt(page)));
+  expect(asIs).toEqual([]);
+});
+
 test('the first text of every page needs two requests, and at most 60 kB', () => {
   const packedSize = (name: string) => gzipSync(readBuilt(name)).length;
   for (const page of builtPages()) {
@@ -120,6 +125,50 @@ describe.each(chosenEngines())('in %s', (engine) => {
       if (page === 'http/views.html') await site.runAll();
       expect(await site.violations()).toEqual([]);
     });
+  });
+
+  test.each(['light', 'dark'] as const)('the search can be used by everybody in the %s theme', async (theme) => {
+    const site = await open('/', 'http/views.html', theme);
+    const { tab } = site;
+    await tab.evaluate(`document.querySelector('.VPNavBarSearch button').click()`);
+    await site.until(`document.querySelector('#localsearch-input')`);
+    expect(await site.violations()).toEqual([]);
+    await tab.evaluate(`{
+      const input = document.querySelector('#localsearch-input');
+      input.value = 'conflict';
+      input.dispatchEvent(new Event('input'));
+    }`);
+    await site.until(`document.querySelectorAll('.VPLocalSearchBox .result').length > 5`);
+    expect(await site.violations()).toEqual([]);
+    const active = `document.getElementById(document.querySelector('#localsearch-input').getAttribute('aria-activedescendant'))`;
+    const selected = `[...document.querySelectorAll('[role=option]')].map((one) => one.getAttribute('aria-selected')).indexOf('true')`;
+    const press = (key: string) =>
+      tab.evaluate(`window.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}' }))`);
+    await press('ArrowDown');
+    await press('ArrowDown');
+    await site.until(`${selected} === 2`);
+    expect(await tab.evaluate(`[${active}.matches('a[role=option]'), ${active}.ariaSelected]`)).toEqual([true, 'true']);
+    await press('Escape');
+    await site.until(`document.querySelector('.VPLocalSearchBox') === null`);
+  });
+
+  test.each(['light', 'dark'] as const)('pictures follow the switch, from the %s theme', async (theme) => {
+    const site = await open('/', 'demo.html', theme);
+    const { tab } = site;
+    const other = theme === 'dark' ? 'light' : 'dark';
+    const shown = `[...document.querySelectorAll('.vp-doc img')].filter((one) => one.checkVisibility()).map((one) => one.src.match(/-(light|dark)/)?.[1])`;
+    const loaded = () => site.server.seen.filter((path) => path.endsWith(`-${other}.webp`));
+    const first = `document.querySelector('.vp-doc img[src*="-${theme}"]')`;
+    await tab.evaluate(`${first}.scrollIntoView()`);
+    // In a window that is not seen, browsers load no pictures that wait to be seen.
+    await site.until(`document.hidden || (${first}.complete && ${first}.naturalWidth > 0)`);
+    const before = (await tab.evaluate(shown)) as string[];
+    expect(before.filter((one) => one === theme).length).toBeGreaterThanOrEqual(3);
+    expect([before.includes(other), loaded()]).toEqual([false, []]);
+    await tab.evaluate(`document.querySelector('.VPSwitchAppearance').click()`);
+    await site.until(`document.documentElement.classList.contains('dark') === ${other === 'dark'}`);
+    const after = (await tab.evaluate(shown)) as string[];
+    expect(after).toEqual(before.map((one) => (one === theme ? other : one)));
   });
 
   test('no page has to be scrolled sideways on a telephone', async () => {

@@ -7,6 +7,7 @@ import { frontPage } from '../build/front-page.mjs';
 import { checkLinks } from '../build/link-check.mjs';
 import { links } from '../build/links.mjs';
 import { otherMarkdown, pages, readPage, repository, sidebar } from '../build/pages.mjs';
+import { pictures } from '../build/pictures.mjs';
 import { HEAD_SCRIPT, makeRelocatable, PLACEHOLDER } from '../build/relocatable.mjs';
 import { runnable } from '../build/runnable.mjs';
 import { addTexts } from '../build/texts.mjs';
@@ -35,6 +36,7 @@ export default defineConfig({
     anchor: { slugify: slugOf },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config(markdown) {
+      pictures(markdown);
       links(markdown, { base, sourceOf, onFile: (address) => linkedFiles.add(address) });
       codeIsNoTemplate(markdown);
       emptyCellsAreNoHeaders(markdown);

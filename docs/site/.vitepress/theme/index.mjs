@@ -2,6 +2,7 @@ import { useRoute } from 'vitepress';
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import { nextTick, onMounted, watch } from 'vue';
 import { listen, runFrontPage } from '../../run/index.ts';
+import { mendSearchDialogs } from './search-dialog.mjs';
 import './style.css';
 import './runnable.css';
 
@@ -9,6 +10,7 @@ export default {
   extends: DefaultTheme,
   setup() {
     const route = useRoute();
+    onMounted(mendSearchDialogs);
     onMounted(() =>
       watch(
         () => route.path,
