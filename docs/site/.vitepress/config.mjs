@@ -70,6 +70,8 @@ export default defineConfig({
     cacheDir: join(repository, 'docs/site/node_modules/.vite'),
     plugins: [vueOfTheSite(), frontPage(readPage), servedFiles()],
     build: { chunkSizeWarningLimit: 4000 },
+    // The server for writing would look for packages in each page of the repository's tests.
+    optimizeDeps: { entries: [] },
     server: { fs: { allow: [repository] } },
   },
 });
