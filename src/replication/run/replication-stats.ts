@@ -47,6 +47,13 @@ export class ReplicationStats {
     this.#monotonic = monotonic;
   }
 
+  /** What the session before this one was working on when it failed is read again. */
+  beginSession(since: Sequence): void {
+    this.sourceSeq = since;
+    this.checkpointedSourceSeq = since;
+    this.changesUnderWay = 0;
+  }
+
   add(counts: Partial<Record<Counted, number>>): void {
     for (const [name, count] of Object.entries(counts)) this.#counts[name as Counted] += count;
     this.changed();

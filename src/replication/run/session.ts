@@ -86,8 +86,7 @@ export class Session {
     const common: CommonCheckpoint = replication.useCheckpoints ? await checkpoints.find() : { since: 0, history: [] };
     const since = replication.sinceSeq ?? common.since;
     this.#recordedSeq = since;
-    figures.sourceSeq = since;
-    figures.checkpointedSourceSeq = since;
+    figures.beginSession(since);
     const order = new BatchOrder(since);
     const state: State = { since, common, order, checkpoints, infos };
     try {

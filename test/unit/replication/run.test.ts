@@ -21,6 +21,15 @@ async function fill(database: string, count: number, from = 0): Promise<void> {
   await must(core, `POST /${database}/_bulk_docs`, { docs });
 }
 
+/** Fails when the signal aborts. */
+function untilEnd(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const fail = () => reject(new Error('the request has ended'));
+    if (signal?.aborted) fail();
+    else signal?.addEventListener('abort', fail, { once: true });
+  });
+}
+
 describe('a replication within one service', () => {
   test('copies documents, and finds nothing to do in the next run', async () => {
     await fill('from', 1_234);
@@ -172,5 +181,35 @@ describe('a replication within one service', () => {
     expect(await running.stop()).toMatchObject({ code: 'cancelled' });
     expect(pick(await must(core, 'GET /to/_local/checkpoint'), 'source_last_seq')).toBe(4);
     expect((await run(hostOf(core.handle), copy)).no_changes).toBe(true);
+  });
+
+  test('has nothing pending after a session that ended in the middle of a batch', async () => {
+    await fill('from', 3);
+    let isReplaced: Promise<void> | undefined;
+    const replace = async () => {
+      await must(core, 'DELETE /from');
+      await must(core, 'PUT /from');
+      await fill('from', 2);
+    };
+    let begun: (() => void) | undefined;
+    const isBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const handle: typeof core.handle = async (request) => {
+      if (request.url === '/to/_revs_diff' && String(request.body).includes('doc-3')) {
+        isReplaced = replace();
+        begun?.();
+        return untilEnd(request.signal);
+      }
+      if (request.url === '/from') await isReplaced;
+      return core.handle(request);
+    };
+    const running = begin(hostOf(handle), { ...copy, continuous: true });
+    await running.idle();
+    await fill('from', 1, 3);
+    await isBegun;
+    await running.idle();
+    expect(running.figures()).toMatchObject({ sourceSeq: 2, pending: 0 });
+    await running.stop();
   });
 });
