@@ -145,7 +145,7 @@ describe('a request that fails', () => {
         nextAttempt: 1_100,
       },
       {
-        reason: 'replication_failed: http://peer.test/db answered GET /x with 500 500',
+        reason: 'replication_failed: http://peer.test/db answered GET /x with 500',
         since: 1_000,
         nextAttempt: 1_200,
       },
@@ -344,14 +344,14 @@ describe('simultaneous requests', () => {
 
 describe("a refusal without details for users who can't see a peer's text", () => {
   test.each([
-    ['{"error":"SECRET","reason":"SECRET"}', 400, 'http://peer.test/db answered GET /x with 400 400'],
+    ['{"error":"SECRET","reason":"SECRET"}', 400, 'http://peer.test/db answered GET /x with 400'],
     ['{"error":"forbidden","reason":"SECRET"}', 403, 'http://peer.test/db answered GET /x with 403 forbidden'],
     [
       '{"error":"not_found","reason":"no_db_file"}',
       404,
       'http://peer.test/db answered GET /x with 404 not_found: no_db_file',
     ],
-    ['SECRET', 500, 'http://peer.test/db answered GET /x with 500 500'],
+    ['SECRET', 500, 'http://peer.test/db answered GET /x with 500'],
   ])('%s', async (body, status, told) => {
     const transport = new ScriptedTransport([answer(status, body)]);
     const attempt = json(clientOf(transport, { tellsReasons: false, retriesPerRequest: 0 }));

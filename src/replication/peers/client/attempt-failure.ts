@@ -121,6 +121,8 @@ interface RefusingAnswer extends Refusal {
   readonly status: number;
   /** It comes from an intermediary that can't reach the peer at present. */
   readonly isFromProxy: boolean;
+  /** See `ReplicationError`. */
+  readonly unreachable: string | undefined;
   /** The wait that the peer asks for. */
   readonly pauseMs: number | undefined;
 }
@@ -128,8 +130,9 @@ interface RefusingAnswer extends Refusal {
 /** Returns the failure of an attempt that was refused. `hadSuccess`: the peer accepted a request before. */
 export function failureOf(request: RefusedRequest, answer: RefusingAnswer, hadSuccess: boolean): AttemptFailure {
   const { peer, what, isOfDatabase, names } = request;
-  const { status, error, reason, isFromProxy, pauseMs } = answer;
-  const message = `${peer} answered ${what} with ${status} ${error}${afterColon(reason)}`;
+  const { status, error, reason, isFromProxy, unreachable, pauseMs } = answer;
+  const word = error === String(status) ? '' : ` ${error}`;
+  const message = `${peer} answered ${what} with ${status}${word}${afterColon(reason)}`;
   if (status === UNAUTHORIZED) {
     const why = isOfDatabase ? `unauthorized to access or create database ${peer}${afterColon(reason)}` : message;
     // Credentials that were accepted before have not changed: a peer may lose its accounts for a while.
@@ -141,6 +144,10 @@ export function failureOf(request: RefusedRequest, answer: RefusingAnswer, hadSu
       return new RefusedAttempt(message, 'db_not_found', status, hadSuccess);
     }
     return new RefusedAttempt(`${peer} has no ${names}${afterColon(reason)}`, 'not_found', status, false);
+  }
+  if (unreachable !== undefined) {
+    const why = `${peer} can't be reached: a proxy answered ${what} with ${status}`;
+    return new AttemptFailure(why, { retryAfterMs: pauseMs, status, unreachable });
   }
   const isRetryable = status >= 500 || status === NOT_FOUND || PASSING.includes(status);
   return new AttemptFailure(message, { isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status });

@@ -25,7 +25,7 @@ import {
   unlessAborted,
 } from './pacing.ts';
 import type { Transport, TransportRequest } from './transport.ts';
-import { isUnreachable } from './unreachable.ts';
+import { isOfGateway, isUnreachable } from './unreachable.ts';
 import { underWatch, Watchdog } from './watchdog.ts';
 
 export interface PeerClientOptions {
@@ -271,8 +271,13 @@ export class PeerClient {
     if (isOverloaded && pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
     const isFromProxy = isFromBetween(answer);
     const { name } = this;
+    const unreachable = isOfGateway(answer) ? this.#options.host?.origin : undefined;
     const asked = { peer: name, what: describe(request), isOfDatabase: request.path === '', names: request.names };
-    return failureOf(asked, { ...(await answer.refusal()), status, isFromProxy, pauseMs }, this.#hasSucceeded);
+    return failureOf(
+      asked,
+      { ...(await answer.refusal()), status, isFromProxy, unreachable, pauseMs },
+      this.#hasSucceeded,
+    );
   }
 
   async #waitForPause(signal: AbortSignal): Promise<void> {
@@ -314,7 +319,7 @@ export class PeerClient {
         signal: controller.signal,
       });
       const answer = await watchdog.during(sent, sendingMs(body));
-      this.#noteResponse();
+      if (!isOfGateway(answer)) this.#noteResponse();
       authorization.takeCookies(answer.cookies);
       this.#compression.noteServer(answer.header('server'));
       const wasCompressed = 'content-encoding' in headers;

@@ -1,4 +1,8 @@
-/** Recognizes that a host can't be reached at all: its name is unknown, there is no route, or nothing accepts connections. */
+/**
+ * Recognizes that a host can't be reached at all: its name is unknown, there is no route, nothing accepts connections, or a proxy says so of the
+ * server behind it.
+ */
+import type { TransportAnswer } from './transport.ts';
 
 /** Of Node, undici and Bun, for connections that could not be made. */
 const CODES: ReadonlySet<unknown> = new Set([
@@ -30,5 +34,17 @@ export function isUnreachable(failure: unknown, depth = 0): boolean {
   return (
     isUnreachable(failure.cause, depth + 1) ||
     (errors.length > 0 && errors.every((one) => isUnreachable(one, depth + 1)))
+  );
+}
+
+/** Servers of the family don't send these statuses themselves. */
+const OF_GATEWAYS: readonly number[] = [502, 504];
+const UNAVAILABLE = 503;
+
+/** Whether the response comes from a proxy that can't reach the server behind it. A server that is there says why in JSON. */
+export function isOfGateway(answer: Pick<TransportAnswer, 'status' | 'header'>): boolean {
+  const { status } = answer;
+  return (
+    OF_GATEWAYS.includes(status) || (status === UNAVAILABLE && /^\s*text\//i.test(answer.header('content-type') ?? ''))
   );
 }

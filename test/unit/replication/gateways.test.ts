@@ -1,0 +1,69 @@
+import { describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../../src/base/shared/clock.ts';
+import { silentLog } from '../../../src/base/system/log.ts';
+import type { PeerOutage } from '../../../src/replication/contract.ts';
+import { SHORT_ANSWER } from '../../../src/replication/peers/client/answer.ts';
+import { anonymous } from '../../../src/replication/peers/client/authorization.ts';
+import { NetworkTransport } from '../../../src/replication/peers/client/network-transport.ts';
+import { PeerClient } from '../../../src/replication/peers/client/peer-client.ts';
+import { Reachability } from '../../../src/replication/reachability.ts';
+
+const ORIGIN = 'https://app.test';
+const URL = `${ORIGIN}/server/notes`;
+const OF_PROXY = { 'content-type': 'text/html' };
+const OF_FAMILY = { 'content-type': 'application/json' };
+
+/** Sends a request that gets this response twice. Returns its failure, and what was told meanwhile. */
+async function failureWith(status: number, headers: Record<string, string>) {
+  const host = { origin: ORIGIN, reachability: new Reachability(), isOnline: () => true };
+  const woken = vi.fn();
+  host.reachability.next(ORIGIN, woken);
+  const told: (PeerOutage | undefined)[] = [];
+  const client = new PeerClient({
+    transport: new NetworkTransport({
+      url: URL,
+      isBrowserFetch: false,
+      fetch: async () => new Response('{}', { status, headers }),
+    }),
+    authorization: anonymous,
+    headers: {},
+    connections: 4,
+    connectionTimeoutMs: 5_000,
+    retriesPerRequest: 1,
+    clock: systemClock,
+    random: (bytes) => bytes,
+    log: silentLog,
+    signal: new AbortController().signal,
+    host,
+    onOutage: (outage) => told.push(outage),
+  });
+  const request = client.ask({ method: 'GET', path: '/x?y=1' }, (one) => one.json(SHORT_ANSWER));
+  const failure: unknown = await request.catch((one: unknown) => one);
+  return { failure, told, woken };
+}
+
+describe('a proxy that is there while the server behind it is not', () => {
+  test.each([
+    [502, OF_PROXY],
+    [502, OF_FAMILY],
+    [503, OF_PROXY],
+    [504, OF_PROXY],
+  ])('answers %i (%j): the server is offline', async (status, headers) => {
+    const { failure, told, woken } = await failureWith(status, headers);
+    const reason = `${URL} can't be reached: a proxy answered GET /x with ${status}`;
+    expect(failure).toMatchObject({ code: 'replication_failed', reason, isRetryable: true, unreachable: ORIGIN });
+    expect(told).toEqual([expect.objectContaining({ reason: `offline: ${reason}`, isOffline: true })]);
+    // Other replications go on waiting: this was no response of the server.
+    expect(woken).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    [500, OF_PROXY],
+    [503, OF_FAMILY],
+  ])('is not what %i (%j) means', async (status, headers) => {
+    const { failure, told, woken } = await failureWith(status, headers);
+    expect(failure).toMatchObject({ reason: `${URL} answered GET /x with ${status}`, unreachable: undefined });
+    expect(told).not.toEqual([expect.objectContaining({ isOffline: true })]);
+    expect(woken).toHaveBeenCalled();
+  });
+});
