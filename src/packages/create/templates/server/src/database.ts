@@ -12,6 +12,8 @@ export interface Session {
 
 /** Undefined if no one is logged in. Each user has a database of their own, here and on the server. */
 export async function open(): Promise<Session | undefined> {
+  // Another tab has logged in or out.
+  addEventListener('storage', ({ key }) => key === 'user' && location.reload());
   const { fetch } = await startSettee();
   const user = currentUser();
   if (user === undefined) return undefined;
