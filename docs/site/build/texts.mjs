@@ -19,8 +19,9 @@ export function addTexts(folder) {
     writeFileSync(file, text);
   };
   for (const path of Object.keys(texts)) write(texts[path], textOf(path));
-  write('llms.txt', toIndex(readPage('README.md'), readPage('docs/README.md')));
-  write('llms-full.txt', toWhole());
+  const whole = toWhole();
+  write('llms.txt', toIndex(readPage('README.md'), readPage('docs/README.md'), whole.length));
+  write('llms-full.txt', whole);
 }
 
 /** The Markdown of a page. Links lead to other texts, and to files of the repository as the site has them. */
@@ -36,7 +37,7 @@ export function textOf(path) {
 }
 
 /** The parts of `docs/README.md`; what one needs only to change Settee is optional. */
-export function toIndex(readme, contents) {
+export function toIndex(readme, contents, wholeLength) {
   const summary = /^\*\*(.+?)\*\*$/ms.exec(readme)?.[1].replaceAll('\n', ' ') ?? '';
   const [, ...parts] = contents.split(/^\*\*(.+)\*\*$/m);
   const sections = [];
@@ -44,8 +45,8 @@ export function toIndex(readme, contents) {
     const lines = linesOf(parts[at + 1]);
     if (lines.length > 0) sections.push(`## ${at === 0 ? 'Docs' : 'Optional'}\n\n${lines.join('\n')}`);
   }
-  const all =
-    'All pages in one file: [llms-full.txt](llms-full.txt). What to type, on one page: [SKILL.md](skills/settee/SKILL.md).';
+  const size = wholeLength === undefined ? '' : `, ${Math.round(wholeLength / 1000)} kB`;
+  const all = `What to type, on one page: [SKILL.md](skills/settee/SKILL.md). All pages in one file${size}: [llms-full.txt](llms-full.txt).`;
   return `${[`# Settee`, `> ${summary}`, all, ...sections].join('\n\n')}\n`;
 }
 
