@@ -2,6 +2,8 @@
 import { RefusalError } from './checks.mjs';
 import { DEFAULTS, FRAMEWORKS } from './frameworks.mjs';
 
+const OPTIONS = { target: 'the folder', framework: '--framework', server: '--server or --no-server' };
+
 /**
  * Returns the choices with a value for each. `check` throws a RefusalError for a folder that can't be taken; it is asked for again. Without `ask`,
  * the defaults count if `yes` was given; otherwise it throws a RefusalError.
@@ -11,7 +13,7 @@ export async function completeChoices(options, ask, check) {
   if (options.yes || missing.length === 0) return { ...DEFAULTS, ...defined(options) };
   if (ask === undefined) {
     throw new RefusalError(
-      'No one can answer questions here, because the input is not a terminal. Give --yes, and a folder, --framework and --server as you want them; see --help.',
+      `No one can answer questions here, because the input is not a terminal. What is missing: ${missing.map((name) => OPTIONS[name]).join(', ')}. Give it, or --yes for what is usual; see --help.`,
     );
   }
   try {

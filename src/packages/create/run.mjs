@@ -47,7 +47,7 @@ function nextSteps(path, { framework, server }) {
     ? ['  npm run server           in a second terminal, then npm run server:admin in a third']
     : [];
   return [
-    `The app is made: ${FRAMEWORKS[framework].title}${server ? ', with a server' : ''}. Next:`,
+    `The app is made: ${framework === 'none' ? 'no framework' : FRAMEWORKS[framework].title}${server ? ', with a server' : ''}. Next:`,
     '',
     ...where,
     '  npm install',

@@ -120,6 +120,7 @@ describe.each(Object.entries(BEHIND))('an app with %s', (framework, expected) =>
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
     expect(printed).toContain(`  cd ${join('apps', 'field-notes')}\n  npm install\n  npm run dev`);
     expect(printed.includes('npm run server:admin')).toBe(hasServer);
+    expect(printed).not.toContain('None');
     const files = filesBelow('apps/field-notes');
     expect(files).toEqual([...COMMON, ...(hasServer ? [...OF_SERVER, ...expected.server] : expected.local)].sort());
     for (const file of files.filter((name) => !name.endsWith('.png'))) {
@@ -182,7 +183,8 @@ describe('the options', () => {
     [['one', 'two', '--yes'], 'Only one folder can be given, and these are 2: one two.'],
     [['--typo'], "Unknown option '--typo'"],
     [['--settee', 'nowhere.tgz', '--yes'], '--settee: there is no file or folder'],
-    [['one', '--framework', 'vue'], 'No one can answer questions here, because the input is not a terminal.'],
+    [['one', '--framework', 'vue'], 'not a terminal. What is missing: --server or --no-server. Give it, or --yes'],
+    [[], 'What is missing: the folder, --framework, --server or --no-server.'],
   ])('%j is refused', async (given, reason) => {
     const { code, errors } = await create(given);
     expect(code).toBe(1);
