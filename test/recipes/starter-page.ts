@@ -93,7 +93,11 @@ export class StarterPage {
 
   async logOut(): Promise<void> {
     await this.tab.evaluate("void document.querySelector('.account button').click()");
-    await this.becomes("document.querySelector('.log-in h2')?.textContent", 'Log in');
+    await this.isLoggedOut();
+  }
+
+  isLoggedOut(): Promise<void> {
+    return this.becomes("document.querySelector('.log-in h2')?.textContent", 'Log in');
   }
 
   isControlled(): Promise<void> {

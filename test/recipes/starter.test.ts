@@ -96,7 +96,10 @@ describe.each(frameworks)('the app with %s', (framework) => {
     await phone.shows('x a view');
 
     // Another user of the same browser sees nothing of the first.
+    const second = await StarterPage.open(one, address);
+    await second.shows('x a view');
     await phone.logOut();
+    await second.isLoggedOut();
     await phone.logIn('bob', 'plum', 'sign-up');
     await phone.isOf('bob');
     await phone.isEmpty();
