@@ -12,16 +12,25 @@ import { isInternal } from './error-table.ts';
 class OpenGrant {
   readonly #context: Context;
   readonly #onLost: () => void;
-  readonly #stop: () => void;
+  readonly #stopListening: () => void;
+  #stopTimer: (() => void) | undefined;
   #isAsking = false;
 
   /** `onLost` is called as soon as the right is lost. */
   constructor(context: Context, onLost: () => void) {
     this.#context = context;
     this.#onLost = onLost;
-    const { grant, services, user } = context;
+    const { grant, services, user, identity } = context;
     const note = () => this.#note();
-    this.#stop = grant === undefined ? () => undefined : services.access.onChange(grant.database, user, note);
+    this.#stopListening = grant === undefined ? () => undefined : services.access.onChange(grant.database, user, note);
+    if (identity?.until !== undefined) this.#noteAt(identity.until);
+  }
+
+  /** It may be long until something happens: a feed would take its room until then. Timers may be early, and have a longest time. */
+  #noteAt(until: number): void {
+    const waitMs = until - this.#context.services.clock.now();
+    if (waitMs <= 0) this.#note();
+    else this.#stopTimer = startBackgroundTimer(Math.ceil(waitMs), () => this.#noteAt(until));
   }
 
   /** Fails with `unauthorized` if the right is lost. */
@@ -33,7 +42,8 @@ class OpenGrant {
 
   /** Called when the grant is not needed any more. May be called more than once. */
   end(): void {
-    this.#stop();
+    this.#stopListening();
+    this.#stopTimer?.();
   }
 
   #note(): void {
