@@ -58,6 +58,11 @@ test('the first app, and those of recipes without a framework, can be run', () =
   ]);
 });
 
+/** The first block of the page whose code has this text. */
+function blockWith(text: string): string {
+  return `[...document.querySelectorAll('.runnable')].find((block) => JSON.parse(block.dataset.code).text.includes(${JSON.stringify(text)}))`;
+}
+
 describe.each(chosenEngines())('in %s', (engine) => {
   const session = useBrowserSession(engine);
 
@@ -109,11 +114,11 @@ describe.each(chosenEngines())('in %s', (engine) => {
   test('a block with live changes goes on while others run', async () => {
     const site = await open('types.html');
     await site.runAll();
-    const logs = `[...document.querySelectorAll('.runnable')[3].querySelectorAll('.runnable-log')].map(({ textContent }) => textContent).join()`;
-    expect(await site.tab.evaluate(logs)).toBe('first is gone');
+    const logs = `[...${blockWith('live: true')}.querySelectorAll('.runnable-log')].map(({ textContent }) => textContent).join()`;
+    expect(await site.tab.evaluate(logs)).toBe('view The view,first is gone');
     await site.tab.evaluate(`document.querySelector('.runnable-run').click()`);
     // The block writes the document twice, and the feed may have both as one change.
-    await site.until(`${logs}.startsWith('first is gone,first Hello')`);
+    await site.until(`${logs}.startsWith('view The view,first is gone,first Hello')`);
   });
 
   test('the first page has run its block by itself', async () => {
@@ -127,16 +132,17 @@ describe.each(chosenEngines())('in %s', (engine) => {
 
   test('a block runs those above it first, once, and the next goes on from there', async () => {
     const site = await open('types.html');
-    const click = (index: number) => `document.querySelectorAll('.runnable-run')[${index}].click()`;
-    const outcome = (index: number) => `String(document.querySelectorAll('.runnable')[${index}].dataset.outcome)`;
-    await site.tab.evaluate(click(1));
-    await site.until(`${outcome(1)} === 'succeeded'`);
-    expect(await site.tab.evaluate(`[${outcome(0)}, ${outcome(2)}]`)).toEqual(['succeeded', 'undefined']);
-    await site.tab.evaluate(click(4));
-    await site.until(`${outcome(4)} === 'succeeded'`);
-    // The document was deleted by the second block, which has run once.
-    const last = `document.querySelectorAll('.runnable')[4].querySelector('.runnable-log').textContent`;
-    expect(await site.tab.evaluate(last)).toBe('0');
+    const click = (text: string) => `${blockWith(text)}.querySelector('.runnable-run').click()`;
+    const outcome = (text: string) => `String(${blockWith(text)}.dataset.outcome)`;
+    await site.tab.evaluate(click('_deleted: true'));
+    await site.until(`${outcome('_deleted: true')} === 'succeeded'`);
+    const others = ["put({ _id: 'first'", 'no_usable_index'].map(outcome);
+    expect(await site.tab.evaluate(`[${others}]`)).toEqual(['succeeded', 'undefined']);
+    await site.tab.evaluate(click('doc_count'));
+    await site.until(`${outcome('doc_count')} === 'succeeded'`);
+    // One of the two documents was deleted by a block that has run once.
+    const last = `${blockWith('doc_count')}.querySelector('.runnable-log').textContent`;
+    expect(await site.tab.evaluate(last)).toBe('1');
   });
 
   test('Empty deletes what a page has stored, and its answers', async () => {
