@@ -194,7 +194,7 @@ class ChangesFeed implements Feed {
     return undefined;
   }
 
-  /** A database that is closed while it is read is opened again: it may have moved to another process. Without progress that is done once. */
+  /** A database that is closed while its rows are listed is opened again: it may have moved to another process. Without progress that is done once. */
   async #nextUnlessClosed(moment: Moment): Promise<FeedEvent | undefined> {
     try {
       return await this.#nextOf(moment);
@@ -202,8 +202,7 @@ class ChangesFeed implements Feed {
       const isFollowed = this.#parts.watch !== undefined && isDatabaseError(error, 'storage_closed');
       if (!isFollowed || this.#closedAt === this.#seq) throw error;
       this.#closedAt = this.#seq;
-      this.#reading = undefined;
-      this.#release();
+      await this.#endReading();
       return undefined;
     }
   }
@@ -248,12 +247,15 @@ class ChangesFeed implements Feed {
     const selected = await filter.select(rows, snapshot);
     if (selected.length < rows.length) this.#assertNoneMoved(snapshot);
     const changes = selected.slice(0, limit - this.#sent);
-    this.#sent += changes.length;
-    const isFull = this.#sent >= limit;
+    const isFull = this.#sent + changes.length >= limit;
     // Rows after the last one that is sent do not count as examined.
-    this.#seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
+    const seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
+    const pending = isFull && !this.#isDescending ? await snapshot.changeCount(seq) : 0;
+    // Only now: a reading that fails begins again where the last one was.
+    this.#seq = seq;
+    this.#sent += changes.length;
     if (isFull) {
-      this.#pending = this.#isDescending ? 0 : await snapshot.changeCount(this.#seq);
+      this.#pending = pending;
       this.#phase = 'is over';
     }
     return changes.length > 0 ? { type: 'changes', changes, snapshot } : undefined;
@@ -270,6 +272,7 @@ class ChangesFeed implements Feed {
   #endOfMoment(): FeedEvent | undefined {
     if (!this.#isDescending) this.#seq = Math.max(this.#seq, this.#reading?.updateSeq ?? 0);
     this.#reading = undefined;
+    this.#closedAt = undefined;
     this.#release();
     const isDone = this.#parts.watch === undefined || (this.#options.lasts === 'first' && this.#sent > 0);
     this.#phase = isDone ? 'is over' : 'waits';

@@ -83,6 +83,32 @@ describe('a database that is closed while it is read', () => {
     expect(watched.held).toEqual(none);
   });
 
+  test('loses no row that was found before it was closed', async () => {
+    const watched = await Watched.open();
+    await watched.write('a', 'b', 'c');
+    watched.hooks.beforeCount = () => {
+      watched.hooks.beforeCount = undefined;
+      return closed();
+    };
+    expect(await all(await watched.open({ lasts: 'first', limit: 2 }))).toEqual(['1 a, 2 b', 'end 2 +1']);
+    expect(watched.held).toEqual(none);
+  });
+
+  test('may be closed again later', async () => {
+    const watched = await Watched.open();
+    await watched.write('a');
+    const { next } = reader(await watched.open());
+    expect([await next(), await next()]).toEqual(['1 a', 'wait']);
+    for (const id of ['b', 'c']) {
+      watched.hooks.beforeRows = () => {
+        watched.hooks.beforeRows = undefined;
+        return closed();
+      };
+      await watched.write(id);
+      expect([await next(), await next()]).toEqual([`${id === 'b' ? 2 : 3} ${id}`, 'wait']);
+    }
+  });
+
   test('breaks its feeds off if that does not help, or if they do not wait', async () => {
     for (const lasts of ['on', 'once'] as const) {
       const watched = await Watched.open();

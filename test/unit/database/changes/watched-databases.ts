@@ -16,6 +16,8 @@ interface FeedHooks {
   beforeAcquire?: (() => Promise<void>) | undefined;
   /** Before each batch of changes. */
   beforeRows?: (() => Promise<void>) | undefined;
+  /** Before the changes that follow are counted. */
+  beforeCount?: (() => Promise<void>) | undefined;
   /** Before bodies are read of documents that were found. */
   beforeBodies?: (() => Promise<void>) | undefined;
 }
@@ -102,6 +104,10 @@ export class Watched implements WatchedDatabases {
           yield rows;
           await hooks.beforeRows?.();
         }
+      },
+      changeCount: async (since) => {
+        await hooks.beforeCount?.();
+        return snapshot.changeCount(since);
       },
       bodies: async (nodes) => {
         await hooks.beforeBodies?.();
