@@ -1,6 +1,6 @@
 /** Ends the wait of a replication after an attempt that did not count, as soon as what it waits for may be there. */
 import type { ReplicatorHost } from '../contract.ts';
-import { CredentialsAwaited, unreachableOf } from '../failure.ts';
+import { CredentialsAwaited, ReplicationError, unreachableOf } from '../failure.ts';
 
 export class PauseEnd {
   /** Another replication's response ended the last wait. */
@@ -19,8 +19,8 @@ export class PauseEnd {
     this.#wasWoken = false;
     if (failure instanceof CredentialsAwaited) return tokens?.next(failure, goOn);
     const unreachable = unreachableOf(failure);
-    // A host that responds only to others would wake this one again and again.
-    if (unreachable === undefined || wasWoken) return undefined;
+    // A host that responds only to others would wake this one again and again, and one may have said when to come again.
+    if (unreachable === undefined || wasWoken || isToldWhen(failure)) return undefined;
     return reachability?.next(unreachable, () => {
       this.#wasWoken = true;
       goOn();
@@ -31,4 +31,8 @@ export class PauseEnd {
   reset(): void {
     this.#wasWoken = false;
   }
+}
+
+function isToldWhen(failure: unknown): boolean {
+  return failure instanceof ReplicationError && failure.retryAfterMs !== undefined;
 }

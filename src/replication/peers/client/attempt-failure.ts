@@ -12,6 +12,7 @@ interface AttemptDetails {
   readonly status?: number | undefined;
   readonly isSilence?: boolean;
   readonly unreachable?: string | undefined;
+  readonly isOfGateway?: boolean;
   readonly cause?: unknown;
 }
 
@@ -25,6 +26,8 @@ export class AttemptFailure extends Error {
   readonly isSilence: boolean;
   /** See `ReplicationError`. */
   readonly unreachable: string | undefined;
+  /** A proxy answered, which may not be able to reach the peer. */
+  readonly isOfGateway: boolean;
 
   constructor(message: string, details: AttemptDetails = {}) {
     super(message, { cause: details.cause });
@@ -35,6 +38,7 @@ export class AttemptFailure extends Error {
     this.status = details.status;
     this.isSilence = details.isSilence ?? false;
     this.unreachable = details.unreachable;
+    this.isOfGateway = details.isOfGateway ?? false;
   }
 
   /** `peer`: the name of the database that was asked. */
@@ -121,8 +125,8 @@ interface RefusingAnswer extends Refusal {
   readonly status: number;
   /** It comes from an intermediary that can't reach the peer at present. */
   readonly isFromProxy: boolean;
-  /** See `ReplicationError`. */
-  readonly unreachable: string | undefined;
+  /** See `isOfGateway`. */
+  readonly isOfGateway: boolean;
   /** The wait that the peer asks for. */
   readonly pauseMs: number | undefined;
 }
@@ -130,7 +134,9 @@ interface RefusingAnswer extends Refusal {
 /** Returns the failure of an attempt that was refused. `hadSuccess`: the peer accepted a request before. */
 export function failureOf(request: RefusedRequest, answer: RefusingAnswer, hadSuccess: boolean): AttemptFailure {
   const { peer, what, isOfDatabase, names } = request;
-  const { status, error, reason, isFromProxy, unreachable, pauseMs } = answer;
+  const { status, error, reason, isFromProxy, pauseMs } = answer;
+  // A server that is there says why.
+  const isOfGateway = answer.isOfGateway && error === String(status);
   const word = error === String(status) ? '' : ` ${error}`;
   const message = `${peer} answered ${what} with ${status}${word}${afterColon(reason)}`;
   if (status === UNAUTHORIZED) {
@@ -145,12 +151,10 @@ export function failureOf(request: RefusedRequest, answer: RefusingAnswer, hadSu
     }
     return new RefusedAttempt(`${peer} has no ${names}${afterColon(reason)}`, 'not_found', status, false);
   }
-  if (unreachable !== undefined) {
-    const why = `${peer} can't be reached: a proxy answered ${what} with ${status}`;
-    return new AttemptFailure(why, { retryAfterMs: pauseMs, status, unreachable });
-  }
   const isRetryable = status >= 500 || status === NOT_FOUND || PASSING.includes(status);
-  return new AttemptFailure(message, { isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status });
+  return new AttemptFailure(message, {
+    ...{ isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status, isOfGateway },
+  });
 }
 
 /** The peer refused the request: sending the same again at once does not help, but beginning again later may. */

@@ -6,7 +6,7 @@ import type { Clock, RandomBytes } from '../../../base/shared/clock.ts';
 import type { Log } from '../../../base/system/contract.ts';
 import type { HostLimits } from '../../connection-limits.ts';
 import type { PeerOutage } from '../../contract.ts';
-import { cancelled, OFFLINE, ReplicationError } from '../../failure.ts';
+import { cancelled, OFFLINE, ReplicationError, unreachableOf } from '../../failure.ts';
 import type { MemoryShare } from '../../peer-memory.ts';
 import type { Reachability } from '../../reachability.ts';
 import type { RelatedBody } from '../contract.ts';
@@ -25,7 +25,7 @@ import {
   unlessAborted,
 } from './pacing.ts';
 import type { Transport, TransportRequest } from './transport.ts';
-import { isOfGateway, isUnreachable } from './unreachable.ts';
+import { isFromBetween, isOfGateway, isUnreachable } from './unreachable.ts';
 import { underWatch, Watchdog } from './watchdog.ts';
 
 export interface PeerClientOptions {
@@ -153,7 +153,7 @@ export class PeerClient {
       } catch (thrown) {
         if (signal.aborted) throw cancelled();
         if (!(thrown instanceof AttemptFailure)) throw thrown;
-        const failure = this.#withReason(thrown);
+        const failure = await this.#withReason(thrown, request);
         failures++;
         const waitMs = failure.retryAfterMs ?? backOffMs(failures, random);
         if (!failure.isRetryable || failures > retries || waitMs > MAX_PAUSE_MS) throw failure.asFinal(this.name);
@@ -168,20 +168,31 @@ export class PeerClient {
     }
   }
 
-  /** Without a network no connection lasts, and none is answered. */
-  #withReason(failure: AttemptFailure): AttemptFailure {
+  /** Without a network no connection lasts, and none is answered. A proxy without its server answers so whatever is asked. */
+  async #withReason(failure: AttemptFailure, { path }: PeerRequest): Promise<AttemptFailure> {
     const { host } = this.#options;
-    const isOffline =
-      failure.status === undefined && failure.retryAfterMs === undefined && host?.isOnline?.() === false;
-    if (!isOffline || failure.unreachable !== undefined) return failure;
-    const reason = `${this.name} can't be reached: this device is offline`;
-    return new AttemptFailure(reason, { unreachable: host.origin, cause: failure });
+    const { status, retryAfterMs: pauseMs, unreachable, isOfGateway: isOfProxy } = failure;
+    if (host === undefined || unreachable !== undefined) return failure;
+    const isOffline = status === undefined && pauseMs === undefined && host.isOnline?.() === false;
+    if (!isOffline && !(isOfProxy && (path === '' || (await this.#isDown())))) return failure;
+    const why = isOffline ? 'this device is offline' : `a proxy answered in its place with ${status}`;
+    const details = { unreachable: host.origin, status, retryAfterMs: pauseMs, cause: failure };
+    return new AttemptFailure(`${this.name} can't be reached: ${why}`, details);
   }
 
-  /** The next response that any replication gets from a host that can't be reached. */
-  #nextResponse({ unreachable }: AttemptFailure): NextEvent | undefined {
+  async #isDown(): Promise<boolean> {
+    const asked = this.ask({ method: 'GET', path: '', retries: 0 }, (answer) => answer.object(SHORT_ANSWER));
+    return asked.then(
+      () => false,
+      (second: unknown) => unreachableOf(second) !== undefined,
+    );
+  }
+
+  /** The next response that any replication gets from a host that can't be reached. A host that says when to come again is asked then. */
+  #nextResponse({ unreachable, retryAfterMs: pauseMs }: AttemptFailure): NextEvent | undefined {
     const reachability = this.#options.host?.reachability;
-    return unreachable === undefined || !reachability ? undefined : (goOn) => reachability.next(unreachable, goOn);
+    const isExpected = unreachable !== undefined && pauseMs === undefined;
+    return isExpected && reachability ? (goOn) => reachability.next(unreachable, goOn) : undefined;
   }
 
   get retriesPerRequest(): number {
@@ -271,13 +282,9 @@ export class PeerClient {
     if (isOverloaded && pauseMs !== undefined) this.#pausedUntil = this.#options.clock.monotonic() + pauseMs;
     const isFromProxy = isFromBetween(answer);
     const { name } = this;
-    const unreachable = isOfGateway(answer) ? this.#options.host?.origin : undefined;
     const asked = { peer: name, what: describe(request), isOfDatabase: request.path === '', names: request.names };
-    return failureOf(
-      asked,
-      { ...(await answer.refusal()), status, isFromProxy, unreachable, pauseMs },
-      this.#hasSucceeded,
-    );
+    const head = { status, isFromProxy, isOfGateway: isOfGateway(answer), pauseMs };
+    return failureOf(asked, { ...(await answer.refusal()), ...head }, this.#hasSucceeded);
   }
 
   async #waitForPause(signal: AbortSignal): Promise<void> {
@@ -373,11 +380,6 @@ interface Exchange {
 
 function isStreamed({ body }: PeerRequest): boolean {
   return typeof body === 'object';
-}
-
-/** The family says in JSON what is missing. An HTML page comes from an intermediary that can't reach the peer at present. */
-function isFromBetween(answer: Answer): boolean {
-  return answer.status === 404 && /^\s*text\/html/i.test(answer.header('content-type') ?? '');
 }
 
 /** While a body is being sent there is no sign of the peer: this allows time for a slow connection. */

@@ -40,11 +40,20 @@ export function isUnreachable(failure: unknown, depth = 0): boolean {
 /** Servers of the family don't send these statuses themselves. */
 const OF_GATEWAYS: readonly number[] = [502, 504];
 const UNAVAILABLE = 503;
+const NOT_FOUND = 404;
 
-/** Whether the response comes from a proxy that can't reach the server behind it. A server that is there says why in JSON. */
-export function isOfGateway(answer: Pick<TransportAnswer, 'status' | 'header'>): boolean {
-  const { status } = answer;
-  return (
-    OF_GATEWAYS.includes(status) || (status === UNAVAILABLE && /^\s*text\//i.test(answer.header('content-type') ?? ''))
-  );
+type Head = Pick<TransportAnswer, 'status' | 'header'>;
+
+/** Whether the response may come from a proxy that can't reach the server behind it, or that waited too long for one request. */
+export function isOfGateway(answer: Head): boolean {
+  return OF_GATEWAYS.includes(answer.status) || (answer.status === UNAVAILABLE && isOfType(answer, /^\s*text\//i));
+}
+
+/** The family says in JSON what is missing. An HTML page comes from an intermediary that can't reach the peer at present. */
+export function isFromBetween(answer: Head): boolean {
+  return answer.status === NOT_FOUND && isOfType(answer, /^\s*text\/html/i);
+}
+
+function isOfType(answer: Head, type: RegExp): boolean {
+  return type.test(answer.header('content-type') ?? '');
 }
