@@ -13,7 +13,7 @@ export async function completeChoices(options, ask, check) {
   if (options.yes || missing.length === 0) return { ...DEFAULTS, ...defined(options) };
   if (ask === undefined) {
     throw new RefusalError(
-      `No one can answer questions here, because the input is not a terminal. What is missing: ${missing.map((name) => OPTIONS[name]).join(', ')}. Give it, or --yes for what is usual; see --help.`,
+      `No one can answer questions here, because the input is not a terminal. What is missing: ${missing.map((name) => OPTIONS[name]).join(', ')}. Give these, or --yes for the defaults; see --help.`,
     );
   }
   try {

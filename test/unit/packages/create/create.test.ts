@@ -183,7 +183,7 @@ describe('the options', () => {
     [['one', 'two', '--yes'], 'Only one folder can be given, and these are 2: one two.'],
     [['--typo'], "Unknown option '--typo'"],
     [['--settee', 'nowhere.tgz', '--yes'], '--settee: there is no file or folder'],
-    [['one', '--framework', 'vue'], 'not a terminal. What is missing: --server or --no-server. Give it, or --yes'],
+    [['one', '--framework', 'vue'], 'not a terminal. What is missing: --server or --no-server. Give these, or --yes'],
     [[], 'What is missing: the folder, --framework, --server or --no-server.'],
   ])('%j is refused', async (given, reason) => {
     const { code, errors } = await create(given);
