@@ -35,9 +35,13 @@ class OpenGrant {
 
   /** Fails with `unauthorized` if the right is lost. */
   async assert(): Promise<void> {
-    const { identity, services } = this.#context;
-    if (identity?.until !== undefined && identity.until <= services.clock.now()) throw lost('The token has expired.');
+    if (this.#hasExpired) throw lost('The token has expired.');
     if (!isSurelyKept(this.#context)) await assertKept(this.#context);
+  }
+
+  get #hasExpired(): boolean {
+    const { identity, services } = this.#context;
+    return identity?.until !== undefined && identity.until <= services.clock.now();
   }
 
   /** Called when the grant is not needed any more. May be called more than once. */
@@ -53,7 +57,7 @@ class OpenGrant {
       () => {
         this.#isAsking = false;
         // Something may have changed since the last check.
-        if (!isSurelyKept(this.#context)) this.#note();
+        if (this.#hasExpired || !isSurelyKept(this.#context)) this.#note();
       },
       () => this.#onLost(),
     );
