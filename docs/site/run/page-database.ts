@@ -35,7 +35,7 @@ export class PageDatabase {
   /** What addresses of the database begin with. */
   readonly #bases = new Set([location.origin + BASE]);
   #onWait: (() => void) | undefined;
-  /** Told of each request to the database, except those of a loop that wait for changes. A request is told to whom it was when it was sent. */
+  /** Told of each request to the database, except those of a loop that wait for changes. The function that is set when a request is sent is told of it. */
   onExchange: (exchange: Exchange) => void = () => undefined;
 
   /** `site` is the path of the site, with a slash at its end; pages with the same name share a database. */

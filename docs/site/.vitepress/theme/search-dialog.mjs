@@ -43,8 +43,9 @@ function mend(dialog) {
   }
 }
 
-/** Without a change, nothing is set: that would be reported as one. */
+/** Without a change, nothing is set: that would be reported as one. An element that another version of VitePress does not have is left out. */
 function set(element, attributes) {
+  if (element === null) return;
   for (const [name, value] of Object.entries(attributes)) {
     if (element.getAttribute(name) === value) continue;
     if (value === null) element.removeAttribute(name);
