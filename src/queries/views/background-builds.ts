@@ -34,8 +34,8 @@ export class BackgroundBuilds {
   readonly #options: BackgroundOptions;
   readonly #endEvents: () => void;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
-  /** By database: the revisions of the design documents at the last search. */
-  readonly #revisions = new Map<string, ReadonlyMap<DocId, RevId>>();
+  /** By database: the revisions of the design documents at the last search, and of which database of that name they are. */
+  readonly #revisions = new Map<string, { readonly uuid: string; readonly designs: ReadonlyMap<DocId, RevId> }>();
   readonly #running = new Set<Promise<void>>();
   #isClosed = false;
 
@@ -78,9 +78,12 @@ export class BackgroundBuilds {
     if (!this.#isOwn(name)) return;
     const { database, release } = await this.#options.databases.acquire(name);
     try {
-      const before = this.#revisions.get(name);
+      const { uuid } = database;
+      const known = this.#revisions.get(name);
+      // A database that was deleted meanwhile may come again with the same design documents.
+      const before = known?.uuid === uuid ? known.designs : undefined;
       const designs = await designRevisions(database);
-      if (designs.size > 0 || before !== undefined) this.#revisions.set(name, designs);
+      if (designs.size > 0 || before !== undefined) this.#revisions.set(name, { uuid, designs });
       for (const [id, rev] of designs) {
         if (before?.get(id) !== rev)
           await this.#options.build(database, id).catch((error: unknown) => this.#failed(name, error));
