@@ -152,9 +152,8 @@ export function failureOf(request: RefusedRequest, answer: RefusingAnswer, hadSu
     return new RefusedAttempt(`${peer} has no ${names}${afterColon(reason)}`, 'not_found', status, false);
   }
   const isRetryable = status >= 500 || status === NOT_FOUND || PASSING.includes(status);
-  return new AttemptFailure(message, {
-    ...{ isRetryable, retryAfterMs: isRetryable ? pauseMs : undefined, status, isOfGateway },
-  });
+  const retryAfterMs = isRetryable ? pauseMs : undefined;
+  return new AttemptFailure(message, { isRetryable, retryAfterMs, status, isOfGateway });
 }
 
 /** The peer refused the request: sending the same again at once does not help, but beginning again later may. */
