@@ -19,7 +19,7 @@ export type Fetch = (address: string, init: FetchInit) => Promise<Response>;
 export interface FetchInit {
   readonly method: string;
   readonly headers: Record<string, string>;
-  /** What the platform's own `fetch` takes: a text, bytes, a Blob, a stream. `database()` sends texts. */
+  /** What the platform's own `fetch` takes: a text, bytes, a Blob, a stream. `database()` sends texts, and a Blob for a document with Blobs. */
   readonly body?: NonNullable<RequestInit['body']>;
   /** Some platforms require it with a stream. */
   readonly duplex?: 'half';
@@ -98,17 +98,20 @@ export interface Database<T extends object> {
   create(): Promise<Created>;
   /** Returns the document; undefined if there is none or it is deleted. A missing database is an error. */
   get(id: string, options?: GetOptions): Promise<Stored<T> | undefined>;
-  /** Writes a document under its id: a new one, or one with the revision that it replaces. */
-  put(document: (Draft<T> & { readonly _id: string }) | Deletion<T>): Promise<Written | Conflict>;
+  /**
+   * Writes a document under its id: a new one, or one with the revision that it replaces. Blobs in `_attachments` are sent with it as they are;
+   * `content_type` is the Blob's by default.
+   */
+  put(document: (Draft<T, Content> & { readonly _id: string }) | Deletion<T>): Promise<Written | Conflict>;
   /** Writes a new document, for which the service creates an id if it has none. */
   post(document: Draft<T>): Promise<Written | Conflict>;
   /** Deletes this revision of the document. */
   remove(document: { readonly _id: string; readonly _rev: string }): Promise<Written | Conflict>;
   /**
    * Reads the document, undefined if there is none, and writes what `change` returns for it, with its revision; after a conflict it starts
-   * over. So `change` may be called several times. Returns the conflict if it was tried often enough.
+   * over. So `change` may be called several times, and it may add Blobs as for `put`. Returns the conflict if it was tried often enough.
    */
-  update<Changed extends (Draft<T> | Removal<T>) & KnownMembers<Changed, T>>(
+  update<Changed extends (Draft<T, Content> | Removal<T>) & KnownMembers<Changed, T>>(
     id: string,
     change: (document: Stored<T> | undefined) => MaybePromise<Changed>,
     options?: UpdateOptions,
@@ -143,6 +146,9 @@ export interface Database<T extends object> {
   /** Writes many documents, each independently: one row for each, in order, whose `ok` tells if it was written (docs/http/bulk.md#bulk-writes). */
   bulk(documents: readonly (Draft<T> | Deletion<T>)[], options?: BulkOptions): Promise<(Written | Refused)[]>;
 }
+
+/** New content of an attachment: Base64, or a Blob, such as a file that a person chose. */
+type Content = string | Blob;
 
 type MaybePromise<Value> = Value | Promise<Value>;
 

@@ -2,12 +2,13 @@
 
 import type { RuleFailure } from '../interface/documents.ts';
 import type { Conflict, Fetch } from './contract.ts';
+import { toBody } from './multipart-document.ts';
 
 /** Parameters that are JSON in an address; all others are written as they are. */
 const JSON_PARAMETERS = /^(start|end)?_?key$/;
 
 interface AskOptions {
-  readonly body?: unknown;
+  readonly body?: object | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -18,11 +19,12 @@ export type Ask = <Answer>(method: string, path: string, options?: AskOptions) =
 export function createAsk(fetch: Fetch, address: string): Ask {
   const root = address.replace(/\/+$/, '');
   return async (method, path, { body, signal } = {}) => {
+    const sent = body && toBody(body);
     const response = await fetch(root + path, {
       method,
       // Without this, attachments would come in parts after the document (docs/http/attachments.md#multipart-documents).
-      headers: { accept: 'application/json', ...(body !== undefined && { 'content-type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      headers: { accept: 'application/json', ...(sent && { 'content-type': sent.type }) },
+      ...(sent && { body: sent.body }),
       ...(signal && { signal }),
     });
     return answerOf(response, `${method} ${root}${path}`);

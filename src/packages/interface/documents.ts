@@ -20,9 +20,9 @@ export interface Attachment {
   readonly encoded_length?: number;
 }
 
-/** An attachment in a request: new content, or the one that the previous revision has under this name. */
-export type AttachmentDraft =
-  | { readonly content_type?: string /** Base64. */; readonly data: string }
+/** An attachment in a request: new content, Base64 in JSON, or the one that the previous revision has under this name. */
+export type AttachmentDraft<Content = string> =
+  | { readonly content_type?: string; readonly data: Content }
   | { readonly stub: true };
 
 /** `start` is the newest generation; the hashes are the newest first. */
@@ -52,13 +52,13 @@ export interface DocumentMembers {
 /** A document as it is read. */
 export type Stored<T> = T & DocumentMembers;
 
-/** A document as it is written. One that was read can be written again. */
-export type Draft<T> = T & {
+/** A document as it is written, with that kind of new content in attachments. One that was read can be written again. */
+export type Draft<T, Content = string> = T & {
   /** Created by the service if absent. */
   readonly _id?: string;
   /** The revision to replace; absent for a new document. */
   readonly _rev?: string;
-  readonly _attachments?: Readonly<Record<string, Attachment | AttachmentDraft>>;
+  readonly _attachments?: Readonly<Record<string, Attachment | AttachmentDraft<Content>>>;
   /** With `new_edits=false`. */
   readonly _revisions?: Revisions;
 };

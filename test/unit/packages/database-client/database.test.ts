@@ -92,6 +92,49 @@ describe.each([
     expect(await notes.get('a/b c')).toBeUndefined();
   });
 
+  test('writes a document together with its Blobs', async () => {
+    const bytes = Uint8Array.from({ length: 70_000 }, (_none, index) => index);
+    const first = written(
+      await notes.put({
+        _id: 'a/1',
+        text: 'with files',
+        _attachments: {
+          '2.bin': { data: new Blob([bytes]) },
+          'view.jpg': { data: new Blob(['pixels'], { type: 'image/jpeg' }) },
+          'note.txt': { content_type: 'text/plain', data: btoa('plain') },
+          'list.csv': { content_type: 'text/csv', data: new Blob(['1,2'], { type: 'text/plain' }) },
+          empty: { data: new Blob() },
+        },
+      }),
+    );
+    expect(first.rev).toMatch(/^1-/);
+    const contentOf = async (name: string) => {
+      const response = await service.fetch(`${notes.address}${encodeURIComponent('a/1')}/${name}`, {
+        method: 'GET',
+        headers: {},
+      });
+      return [response.headers.get('content-type'), new Uint8Array(await response.arrayBuffer())];
+    };
+    const encode = (text: string) => new TextEncoder().encode(text);
+    expect(await contentOf('2.bin')).toEqual(['application/octet-stream', bytes]);
+    expect(await contentOf('view.jpg')).toEqual(['image/jpeg', encode('pixels')]);
+    expect(await contentOf('note.txt')).toEqual(['text/plain', encode('plain')]);
+    expect(await contentOf('list.csv')).toEqual(['text/csv', encode('1,2')]);
+    expect(await contentOf('empty')).toEqual(['application/octet-stream', encode('')]);
+
+    // What was there stays, and what comes is added.
+    const second = await notes.update('a/1', (note) => ({
+      text: note?.text ?? '',
+      _attachments: { ...note?._attachments, 'view.jpg': { data: new Blob(['more'], { type: 'image/jpeg' }) } },
+    }));
+    expect(second).toMatchObject({ ok: true, rev: expect.stringMatching(/^2-/) });
+    expect(await contentOf('view.jpg')).toEqual(['image/jpeg', encode('more')]);
+    expect(await contentOf('2.bin')).toEqual(['application/octet-stream', bytes]);
+    expect(await notes.put({ _id: 'a/1', text: 'late', _attachments: { x: { data: new Blob(['x']) } } })).toMatchObject(
+      { ok: false, error: 'conflict' },
+    );
+  });
+
   test('creates an id for a document without one', async () => {
     const { id } = written(await notes.post({ text: 'Hello' }));
     expect(await notes.get(id)).toMatchObject({ text: 'Hello' });

@@ -19,18 +19,11 @@ export async function openNotes(fetch: Fetch, address: string): Promise<Notes> {
   return notes;
 }
 
-/** The photo is an attachment of the note: it is stored as it is, and copied with the note. */
+/** The photo is an attachment of the note: it is stored with it, as it is, and copied with it. */
 export async function addNote(notes: Notes, text: string, photo?: Blob): Promise<void> {
-  const id = `${new Date().toISOString()}-${crypto.randomUUID().slice(0, 8)}`;
-  const written = await notes.put({ _id: id, text, done: false });
+  const _id = `${new Date().toISOString()}-${crypto.randomUUID().slice(0, 8)}`;
+  const written = await notes.put({ _id, text, done: false, ...(photo && { _attachments: { photo: { data: photo } } }) });
   if (!written.ok) throw new Error(written.reason);
-  if (photo === undefined) return;
-  const response = await notes.fetch(`${notes.address}/${id}/photo?rev=${written.rev}`, {
-    method: 'PUT',
-    headers: { 'content-type': photo.type },
-    body: photo,
-  });
-  if (!response.ok) throw new Error((await response.json()).reason);
 }
 
 /** If somebody else changed the note meanwhile, it is read again, and changed again. */
