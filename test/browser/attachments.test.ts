@@ -35,6 +35,27 @@ describe.each(chosenEngines())('attachments in %s', (engine) => {
     expect(shown).toEqual([201, 7, 3]);
   });
 
+  test('the typed helper writes a document together with its Blobs', async () => {
+    const tab = await openTab();
+    const stored = await tab.evaluate(`(async () => {
+      const { database } = await import('/settee-database.js');
+      const photos = database(fetch, '/db/photos');
+      const bytes = new Uint8Array(300_000).map((_, index) => (index * 31 + (index >> 8)) % 256);
+      const written = await photos.put({
+        _id: 'helper',
+        _attachments: {
+          large: { data: new File([bytes], 'large') },
+          'a.txt': { data: new Blob(['text'], { type: 'text/plain' }) },
+        },
+      });
+      const large = new Uint8Array(await (await fetch('/db/photos/helper/large')).arrayBuffer());
+      const text = await fetch('/db/photos/helper/a.txt');
+      const isSame = large.length === bytes.length && large.every((byte, at) => byte === bytes[at]);
+      return [written.rev.slice(0, 2), isSame, text.headers.get('content-type'), await text.text()];
+    })()`);
+    expect(stored).toEqual(['1-', true, 'text/plain', 'text']);
+  });
+
   test('files of a form are stored', async () => {
     const tab = await openTab();
     const stored = await tab.evaluate(`(async () => {
