@@ -25,12 +25,14 @@ type Run = (scope: Scope) => Promise<unknown>;
 /** An asynchronous function of which only the text is known. It is not strict: it needs `with`. */
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as new (...source: string[]) => Run;
 
-/** What goes on when `isOver`, as loops and the handlers of apps do, reaches nothing any more. */
-export function createScope(database: PageDatabase, isOver: () => boolean): Scope {
-  const ask: typeof fetch = async (input, init) =>
-    isOver()
-      ? Response.json({ error: 'gone', reason: 'This page was emptied.' }, { status: 410 })
-      : database.fetch(input, init);
+/** The variables by which code reaches the database. When `isOver`, what still runs, as loops and the handlers of apps do, reaches nothing any more. */
+export function createAccess(database: PageDatabase, isOver: () => boolean): Scope {
+  const ask: typeof fetch = async (input, init) => {
+    const response = isOver() ? undefined : await database.fetch(input, init);
+    if (response !== undefined && !isOver()) return response;
+    const reason = 'This code was run again, or its page was emptied.';
+    return Response.json({ error: 'gone', reason }, { status: 410 });
+  };
   return { fetch: ask, setteeImport: (name: string) => database.import(name, ask) };
 }
 

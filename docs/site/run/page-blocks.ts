@@ -1,6 +1,6 @@
 /** The blocks of one page, and what has been run of them. */
 import { Answer } from './answer.ts';
-import { type Code, consoleFor, createScope, execute, type Loop, type Scope } from './execute.ts';
+import { type Code, consoleFor, createAccess, execute, type Loop, type Scope } from './execute.ts';
 import { PageDatabase } from './page-database.ts';
 
 interface PageBlocks {
@@ -19,6 +19,8 @@ export class Blocks {
   #scope: Scope | undefined;
   /** How many blocks have run, from the first. */
   #done = 0;
+  /** How often each app has run. */
+  readonly #runs = new WeakMap<HTMLElement, number>();
   /** One at a time. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -73,10 +75,14 @@ export class Blocks {
     if (this.#scope !== undefined) return this.#scope;
     setState(element, 'Starting Settee …');
     await this.#reset();
-    const scope = createScope(this.#database, () => this.#scope !== scope || !this.#elements[0]?.isConnected);
-    this.#scope = scope;
+    const scope: Scope = {};
+    this.#scope = Object.assign(scope, this.#access(scope));
     if (INTERFACE.test(this.#path)) await this.#runPagesBefore(element, scope);
     return scope;
+  }
+
+  #access(scope: Scope, isReplaced = () => false): Scope {
+    return createAccess(this.#database, () => isReplaced() || this.#scope !== scope || !this.#elements[0]?.isConnected);
   }
 
   async #runPagesBefore(element: HTMLElement, scope: Scope): Promise<void> {
@@ -95,6 +101,12 @@ export class Blocks {
     const scope = this.#scope;
     if (element === undefined || scope === undefined) return;
     const answer = answerOf(element);
+    const code: Code = JSON.parse(element.dataset['code'] ?? '');
+    const isApp = code.html !== undefined;
+    const run = (this.#runs.get(element) ?? 0) + 1;
+    this.#runs.set(element, run);
+    // What an app follows would otherwise be followed once more by each further run.
+    const isReplaced = () => isApp && this.#runs.get(element) !== run;
     const fail = (error: unknown) => {
       answer.error(error);
       element.dataset['outcome'] = 'failed';
@@ -102,20 +114,23 @@ export class Blocks {
     this.#database.onExchange = (exchange) => answer.exchange(exchange);
     scope['setteeFollow'] = (loop: Loop) => {
       const running = loop(consoleFor(answer));
-      running.catch((error) => this.#scope === scope && fail(error));
+      running.catch((error) => this.#scope === scope && !isReplaced() && fail(error));
       return Promise.race([running, this.#database.waits()]);
     };
-    const code: Code = JSON.parse(element.dataset['code'] ?? '');
     try {
-      if (code.html !== undefined) scope['document'] = await answer.frame(code.html);
+      if (code.html !== undefined) {
+        Object.assign(scope, this.#access(scope, isReplaced));
+        scope['document'] = await answer.frame(code.html);
+      }
       answer.value(await execute(code, scope, answer));
       await answer.finished();
       element.dataset['outcome'] = 'succeeded';
     } catch (error) {
       fail(error);
     }
+    if (isApp) Object.assign(scope, this.#access(scope));
     // An app goes on. What other blocks have left behind would be shown below one that runs later.
-    if (code.html === undefined) this.#database.onExchange = () => undefined;
+    if (!isApp) this.#database.onExchange = () => undefined;
     for (const one of buttonsIn(element)) one.hidden = false;
   }
 }
