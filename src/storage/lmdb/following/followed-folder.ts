@@ -10,13 +10,16 @@ const BETWEEN_ATTEMPTS_MS = 10;
 /** A generation has a successor, so its owner may remove it at any moment; or a crash has left both. */
 class HasSuccessor extends Error {}
 
-/** EINVAL, as LMDB reports it: for instance if its owner is just making the data file. */
-const INVALID_ARGUMENT = 22;
+/**
+ * Numbers of the system's errors, as LMDB reports them: ENOENT if the data file was removed just before LMDB opened it, and EINVAL, for instance if its
+ * owner is just making it.
+ */
+const PASSING = [2, 22];
 
 /** Whether opening a generation again may succeed. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof HasSuccessor || hasCode(error, 'ENOENT') || hasCode(error, 'storage_corrupt')) return true;
-  return error instanceof Error && 'code' in error && error.code === INVALID_ARGUMENT;
+  return error instanceof Error && 'code' in error && PASSING.some((number) => number === error.code);
 }
 
 export interface OpenGeneration {

@@ -5,8 +5,8 @@ import { storageCorrupt, storageMissing } from '../../../../../src/storage/stora
 const withCode = (code: unknown) => Object.assign(new Error('opening failed'), { code });
 
 test('a follower opens a file again that its owner is just making, moving or writing', () => {
-  // 22 is EINVAL, which LMDB reports for a data file that is not whole yet.
-  for (const error of [withCode(22), withCode('ENOENT'), storageCorrupt('a', 'half a page')])
+  // 22 is EINVAL, which LMDB reports for a data file that is not whole yet; 2 is ENOENT, for one that was just removed.
+  for (const error of [withCode(22), withCode(2), withCode('ENOENT'), storageCorrupt('a', 'half a page')])
     expect(mayPass(error)).toBe(true);
 });
 
