@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { arrayAt, at, numberAt } from '../support/conformance/json.ts';
+import { patient } from '../support/patience.ts';
 import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -7,7 +8,7 @@ import { chosenEngines } from './drivers/start.ts';
 import { type ProxiedServer, startProxiedServer } from './proxied-server.ts';
 
 /** What replications of a page survive: the tab that runs them goes, the page is reloaded, the network goes and comes back. */
-const soon = { timeout: 30_000, interval: 20 };
+const soon = { ...patient, interval: 20 };
 
 /** `SETTEE_KILLS=20` for the long run: so often the tab is killed, among so many documents. */
 const kills = Number(process.env['SETTEE_KILLS'] ?? 3);
@@ -51,6 +52,13 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
   async function statesOf(tab: Tab): Promise<unknown[]> {
     const listed = (await request(tab, 'GET', '/db/_scheduler/docs')).json;
     return arrayAt(listed, 'docs').map((one) => at(one, 'state'));
+  }
+
+  /** The milliseconds until the first of the replications is tried again. */
+  async function untilNextAttempt(tab: Tab): Promise<number> {
+    const listed = (await request(tab, 'GET', '/db/_scheduler/docs')).json;
+    const attempts = arrayAt(listed, 'docs').map((one) => Date.parse(`${at(one, 'info', 'next_attempt')}`));
+    return Math.min(...attempts) - Date.now();
   }
 
   /** By documents of `_replicator`. */
@@ -135,6 +143,8 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     const tab = await openSite();
     await keepInSync(tab);
     await expectSync(tab, 'before');
+    const beforeNextAttempt = { ...soon };
+    // Each attempt that fails doubles the wait for the next one, until a busy machine needs less.
     await session.browser.setOffline(true);
     try {
       server.breakDown(true);
@@ -143,13 +153,14 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
       // Both wait for the network: neither is said to run, or to have failed.
       await expect.poll(() => statesOf(tab), soon).toEqual(['paused', 'paused']);
       expect(await server.ask('GET', '/notes/meanwhile')).toMatchObject({ error: 'not_found' });
+      await expect.poll(() => untilNextAttempt(tab), soon).toBeGreaterThan(15_000);
+      beforeNextAttempt.timeout = await untilNextAttempt(tab);
     } finally {
       server.breakDown(false);
       await session.browser.setOffline(false);
     }
-    const atOnce = { timeout: 2_500, interval: 20 };
-    await expect.poll(() => server.ask('GET', '/notes/meanwhile'), atOnce).toMatchObject({ by: 'page' });
-    await expect.poll(() => read(tab, 'elsewhere'), atOnce).toMatchObject({ by: 'server' });
+    await expect.poll(() => server.ask('GET', '/notes/meanwhile'), beforeNextAttempt).toMatchObject({ by: 'page' });
+    await expect.poll(() => read(tab, 'elsewhere'), beforeNextAttempt).toMatchObject({ by: 'server' });
   });
 
   test('continues in the service worker when the only page closes while something waits', async () => {
@@ -238,7 +249,7 @@ describe.each(chosenEngines())('replication in %s', (engine) => {
     ).toBe(true);
     expect(lives.at(-1)?.wentOnFrom, 'all were killed amid the documents').toBeLessThan(documents);
     server.allow('/_bulk_get', documents);
-    await expect.poll(count, { timeout: 60_000, interval: 50 }).toBe(documents);
+    await expect.poll(count, { ...patient, interval: 50 }).toBe(documents);
     const listed = (await request(other, 'GET', '/db/_scheduler/jobs')).json;
     expect(arrayAt(listed, 'jobs').map((job) => at(job, 'state'))).toEqual(['running']);
   });
