@@ -27,7 +27,14 @@ const DESIGNS = [
   design({ sum: { map, reduce: own }, stats: { map, reduce: '_stats' } }, {}, 'scripted'),
 ];
 /** Nothing is stored by itself; leaves have a few rows. */
-const SETTINGS = { flushRows: 7, stepRows: 3, idleMs: 1_000_000, turnMs: 1, cacheBytes: 2_000 };
+const SETTINGS = {
+  flushRows: 7,
+  stepRows: 3,
+  idleMs: 1_000_000,
+  checkpointMs: 1_000_000,
+  turnMs: 1,
+  cacheBytes: 2_000,
+};
 
 interface Kept {
   readonly reader: ViewReader;

@@ -36,6 +36,8 @@ export class ViewFixture {
       tasks: this.tasks,
       sandbox: createTestSandbox(),
       ...options.parts,
+      // Nothing is stored by itself, however slow the machine is, unless a test wants it.
+      settings: { idleMs: 1_000_000, checkpointMs: 1_000_000, ...options.parts?.settings },
     });
   }
 

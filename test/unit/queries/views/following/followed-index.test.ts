@@ -36,7 +36,7 @@ class Pair {
   }
 
   static async open(settings = {}): Promise<Pair> {
-    const fixture = await ViewFixture.open({ parts: { settings: { idleMs: 1_000_000 } } });
+    const fixture = await ViewFixture.open();
     const polls = { count: 0 };
     const store = createMemoryPageStore({ medium: fixture.medium });
     const reader = await FollowedViews.open(fixture.database, readOnly(store, polls), { settings });
