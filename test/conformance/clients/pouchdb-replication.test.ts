@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { fakeRev, replicated } from '../../support/conformance/fake-revisions.ts';
 import { at } from '../../support/conformance/json.ts';
 import { NodeHost } from '../../support/conformance/node-host.ts';
+import { patient } from '../../support/patience.ts';
 import { PouchDB } from '../../support/pouchdb-in-memory.ts';
 import { PouchServer } from '../../support/replication/pouch-server.ts';
 import { treesAt, treesOfPouch } from '../../support/replication/trees.ts';
@@ -65,8 +66,6 @@ async function fillBoth(): Promise<void> {
   await pouch.bulkDocs(documentsFrom('client'), { new_edits: false });
 }
 
-const timeout = 20_000;
-
 async function expectSame(): Promise<void> {
   const [here, there] = await Promise.all([treesOfPouch(pouch), treesAt(url)]);
   expect(here).toEqual(there);
@@ -90,19 +89,17 @@ describe('PouchDB replicates with a Node server', () => {
   test('live in both directions: edits, a conflict, attachments and deletions arrive', async () => {
     await fillBoth();
     const sync = pouch.sync(url, { live: true, retry: true, heartbeat: 1_000 });
-    await expect.poll(async () => at(await pouch.info(), 'doc_count'), { timeout }).toBe(247);
-    await expect.poll(async () => at(await post('GET', url), 'doc_count'), { timeout }).toBe(247);
+    await expect.poll(async () => at(await pouch.info(), 'doc_count'), patient).toBe(247);
+    await expect.poll(async () => at(await post('GET', url), 'doc_count'), patient).toBe(247);
     await expectSame();
     const written = await pouch.put({ _id: 'live', n: 1 });
-    await expect.poll(() => post('GET', `${url}/live`).catch(() => undefined), { timeout }).toMatchObject({ n: 1 });
+    await expect.poll(() => post('GET', `${url}/live`).catch(() => undefined), patient).toMatchObject({ n: 1 });
     await post('PUT', `${url}/live/note.txt?rev=${written.rev}`, 'a text');
-    await expect
-      .poll(() => pouch.getAttachment('live', 'note.txt').then(String, () => ''), { timeout })
-      .toBe('"a text"');
+    await expect.poll(() => pouch.getAttachment('live', 'note.txt').then(String, () => ''), patient).toBe('"a text"');
     const { _rev } = Object(await pouch.get('live'));
     await pouch.remove('live', _rev);
     const status = async () => (await fetch(`${url}/live`)).status;
-    await expect.poll(status, { timeout }).toBe(404);
+    await expect.poll(status, patient).toBe(404);
     sync.cancel();
     await sync;
     expect(await treesOfPouch(pouch)).toEqual(await treesAt(url));
@@ -143,13 +140,13 @@ describe('our replicator with a server of PouchDB that knows no _bulk_get', () =
     const name = url.slice(url.lastIndexOf('/') + 1);
     await replicate(server.url, name, { continuous: true });
     await replicate(name, server.url, { continuous: true });
-    await expect.poll(async () => at(await pouch.info(), 'doc_count'), { timeout }).toBe(247);
-    await expect.poll(async () => at(await post('GET', url), 'doc_count'), { timeout }).toBe(247);
+    await expect.poll(async () => at(await pouch.info(), 'doc_count'), patient).toBe(247);
+    await expect.poll(async () => at(await post('GET', url), 'doc_count'), patient).toBe(247);
     await pouch.put({ _id: 'from the client', n: 1 });
     await post('PUT', `${url}/from%20the%20server`, { n: 2 });
-    await expect.poll(() => pouch.get('from the server').catch(() => undefined), { timeout }).toMatchObject({ n: 2 });
+    await expect.poll(() => pouch.get('from the server').catch(() => undefined), patient).toMatchObject({ n: 2 });
     const status = async () => (await fetch(`${url}/from%20the%20client`)).status;
-    await expect.poll(status, { timeout }).toBe(200);
+    await expect.poll(status, patient).toBe(200);
     await replicate(server.url, name, { continuous: true, cancel: true });
     await replicate(name, server.url, { continuous: true, cancel: true });
     expect(await treesOfPouch(pouch)).toEqual(await treesAt(url));

@@ -3,6 +3,7 @@ import { assertJson } from '../../support/conformance/answer.ts';
 import { arrayAt, at, stringAt } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { nextPoll, type Toolkit } from '../../support/conformance/toolkit.ts';
+import { deadlineMs } from '../../support/conformance/with-deadline.ts';
 
 async function flush(t: Toolkit): Promise<void> {
   const answer = await t.at('POST', '/_ensure_full_commit', { headers: { 'content-type': 'application/json' } });
@@ -41,7 +42,7 @@ export default suite('batch_save', [
 
   test('writes with batch=ok are written without _ensure_full_commit', async (t) => {
     await t.at('PUT', '/doc?batch=ok', { json: {} });
-    const giveUpAt = Date.now() + 10_000;
+    const giveUpAt = Date.now() + deadlineMs;
     while ((await t.get('/doc')).status === 404) {
       assert.isBelow(Date.now(), giveUpAt, 'should have been written');
       await nextPoll();

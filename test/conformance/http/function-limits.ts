@@ -26,7 +26,7 @@ export default suite('function_limits', [
       await putViews(other, { v: { map, reduce: `function (keys, values) { ${dawdle} return values.length; }` } });
       await other.put('a', {});
       assertError(await other.get('/_design/test/_view/v'), 500, 'os_process_error', 'OS process timed out.');
-      await setTo(other, 'svc/os_process_timeout', '5000');
+      await setTo(other, 'svc/os_process_timeout', '600000');
       assert.deepEqual(rowsOf(await query(other, 'v')), [{ key: null, value: 1 }]);
     },
     { needs: ['settings'] },
@@ -39,7 +39,7 @@ export default suite('function_limits', [
       await other.put('_design/slow', { validate_doc_update: `function () { ${dawdle} }` });
       const refused = await other.at('PUT', '/a', { json: {} });
       assertError(refused, 500, 'os_process_error', 'OS process timed out.');
-      await setTo(other, 'svc/os_process_timeout', '5000');
+      await setTo(other, 'svc/os_process_timeout', '600000');
       await other.put('a', {});
       await setTo(other, 'svc/os_process_timeout', '200');
       assert.equal((await other.at('PUT', '/b', { json: {} })).status, 500);

@@ -4,11 +4,12 @@ import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { nextPoll, type Toolkit } from '../../support/conformance/toolkit.ts';
 import { numbered, putViews, query } from '../../support/conformance/view-steps.ts';
+import { deadlineMs } from '../../support/conformance/with-deadline.ts';
 
 const headers = { 'content-type': 'application/json' };
 
 async function compactionEnd(t: Toolkit): Promise<void> {
-  const giveUpAt = Date.now() + 15_000;
+  const giveUpAt = Date.now() + deadlineMs;
   while (at((await t.get('/_design/test/_info')).json, 'view_index', 'compact_running') === true) {
     assert.isBelow(Date.now(), giveUpAt, 'compaction should have ended');
     await nextPoll();

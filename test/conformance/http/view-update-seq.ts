@@ -3,6 +3,7 @@ import { at } from '../../support/conformance/json.ts';
 import { suite, test } from '../../support/conformance/suite.ts';
 import { nextPoll, type Toolkit } from '../../support/conformance/toolkit.ts';
 import { numbered, putViews, query } from '../../support/conformance/view-steps.ts';
+import { deadlineMs } from '../../support/conformance/with-deadline.ts';
 
 async function seqOf(t: Toolkit, parameters: string): Promise<unknown> {
   return at((await query(t, `v?update_seq=true&${parameters}`)).json, 'update_seq');
@@ -41,7 +42,7 @@ function updatesAfterwards(parameter: string) {
     assert.equal(await seqOf(t, ''), 11);
     await t.put('more', {});
     assert.equal(await seqOf(t, parameter), 11);
-    const giveUpAt = Date.now() + 10_000;
+    const giveUpAt = Date.now() + deadlineMs;
     while ((await seqOf(t, 'stale=ok')) !== 12) {
       assert.isBelow(Date.now(), giveUpAt, 'the update should have come');
       await nextPoll();

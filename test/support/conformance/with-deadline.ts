@@ -1,5 +1,7 @@
+import { patient } from '../patience.ts';
+
 /** How long a response, or a part of one, may take before the case fails. */
-export const deadlineMs = 20_000;
+export const deadlineMs = patient.timeout;
 
 /** Says nothing about the service's work. */
 export class DeadlineError extends Error {
