@@ -35,6 +35,7 @@ import { defineConfig } from 'vitest/config';
 import { sandboxProgram } from './src/packages/build/sandbox-program.ts';
 import { guardModule } from './src/queries/sandbox/isolates/loop-guard.ts';
 import { longestFirst } from './test/support/longest-first.ts';
+import { patient } from './test/support/patience.ts';
 
 /** The oldest browsers with everything that Settee needs: module workers, Web Locks, private methods, static blocks. */
 const browserTarget = ['chrome111', 'firefox114', 'safari16.4'];
@@ -311,8 +312,9 @@ export default defineConfig(({ command, mode }) => ({
   test: {
     include: ['test/{unit,property,conformance,fault}/**/*.test.ts'],
     // A busy machine slows tests down, and fails none.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: patient },
     pool: 'forks',
     // By default it is one processor less, which of two leaves one idle.
     maxWorkers: '100%',

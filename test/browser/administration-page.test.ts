@@ -2,6 +2,7 @@ import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } 
 import { join } from 'node:path';
 import { settee } from 'settee/vite';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type PageInTab, pageInTab } from './admin/page-in-tab.ts';
 import { type AppFolder, createApp } from './app-builds.ts';
 import { useBrowserSession } from './browser-session.ts';
@@ -365,7 +366,7 @@ describe.each(chosenEngines())('an app without the administration page, in %s', 
     ]);
     await app.folder.build({ plugins: [settee()] });
     expect(await app.tab.evaluate('settee.update()')).toBe(true);
-    await expect.poll(() => app.tab.evaluate('caches.keys()'), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => app.tab.evaluate('caches.keys()'), patient).toEqual([]);
     expect(await app.ask('/db/_utils/')).toEqual([
       501,
       expect.stringContaining('With Vite, settee({ utils: true }) adds the page'),

@@ -65,7 +65,7 @@ describe.each(chosenEngines())('clearing the data of the site in %s', (engine) =
     await clear();
     for (const tab of [owner, other]) {
       const answered = async () => (await call(tab, 'request', 'fetch', 'GET', base)).json;
-      await expect.poll(answered, { timeout: 15_000 }).toMatchObject({ vendor: { name: expect.any(String) } });
+      await expect.poll(answered, patient).toMatchObject({ vendor: { name: expect.any(String) } });
     }
     expect(await statusOf(owner, 'fetch', 'GET', database)).toBe(404);
     expect(await statusOf(owner, 'fetch', 'PUT', database)).toBe(201);
@@ -83,7 +83,7 @@ describe.each(chosenEngines())('clearing the data of the site in %s', (engine) =
     await clear();
     for (const [index, tab] of feeds.entries()) {
       const ended = async () => (await call(tab, 'feed', numbers[index] ?? 0)).error !== undefined;
-      await expect.poll(ended, { timeout: 15_000 }).toBe(true);
+      await expect.poll(ended, patient).toBe(true);
     }
     const { refused } = await call(other, 'endWork');
     expect(refused.length).toBeGreaterThan(0);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NodeHost } from '../support/conformance/node-host.ts';
+import { patient } from '../support/patience.ts';
 import { click, navigateTo, shows, text, texts, type, until } from './demo-page.ts';
 import { type Demo, useDemo } from './demo-session.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -70,7 +71,7 @@ function typing(demo: Demo): void {
       'Tent, pegs and a ham',
     ]);
     await tab.evaluate(`${field}.dispatchEvent(new Event('change'))`);
-    await expect.poll(() => textAtServer(address, 'item-1'), { timeout: 20_000 }).toBe('Tent, pegs and a ham');
+    await expect.poll(() => textAtServer(address, 'item-1'), patient).toBe('Tent, pegs and a ham');
   });
 
   test('decides what becomes of the words if somebody else changed the item meanwhile', async () => {
@@ -91,7 +92,7 @@ function typing(demo: Demo): void {
     await endTyping(tab);
     await shows(tab, here('.refused p'), 'It was changed elsewhere to “No tent”, while you wrote “Two tents”.');
     await click(tab, here('[data-action=store-mine]'));
-    await expect.poll(() => textAtServer(address, 'item-1'), { timeout: 20_000 }).toBe('Two tents');
+    await expect.poll(() => textAtServer(address, 'item-1'), patient).toBe('Two tents');
     await until(tab, `document.querySelector('${FIRST}')?.value === 'Two tents'`);
   });
 
@@ -129,12 +130,12 @@ function accidents(demo: Demo): void {
       const { rows } = (await (await fetch(`${address}_all_docs`)).json()) as { rows: readonly { id: string }[] };
       return rows.map(({ id }) => id);
     };
-    await expect.poll(atServer, { timeout: 20_000 }).toEqual(['item-1', 'item-3', 'item-4']);
+    await expect.poll(atServer, patient).toEqual(['item-1', 'item-3', 'item-4']);
     await shows(tab, '.line-state', 'In sync');
     expect(await texts(tab, here('.is-removed p'))).toEqual(['Removed: Coffee, and the small pot']);
     expect(await tab.evaluate(`document.activeElement.matches('${here('.is-removed p')}')`)).toBe(true);
     await click(tab, here('[data-action=undo-remove]'));
-    await expect.poll(atServer, { timeout: 20_000 }).toEqual(['item-1', 'item-2', 'item-3', 'item-4']);
+    await expect.poll(atServer, patient).toEqual(['item-1', 'item-2', 'item-3', 'item-4']);
     expect(await textAtServer(address, 'item-2')).toBe('Coffee, and the small pot');
     await until(tab, `document.querySelectorAll('${here('.packing li:not(.is-removed)')}').length === 4`);
   });

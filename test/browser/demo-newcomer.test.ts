@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { demoPolicy } from '../../src/node/server/demo.ts';
 import { NodeHost } from '../support/conformance/node-host.ts';
+import { patient } from '../support/patience.ts';
 import { bothDevices, bringUp, choosePhoto, hasNotes, isLinked, isTold, of, titles, write } from './demo-notes-page.ts';
 import { click, openPhone, shows, text, texts, type, until } from './demo-page.ts';
 import { type Demo, useDemo } from './demo-session.ts';
@@ -236,10 +237,10 @@ function whyNoServer(demo: Demo): void {
       globalThis.setTimeout = (work, ms, ...rest) => (ms >= 3_000 ? 0 : wait(work, ms, ...rest));
     }`);
     const before = server.count();
-    await expect.poll(() => server.count(), { timeout: 20_000 }).toBeGreaterThan(before);
+    await expect.poll(() => server.count(), patient).toBeGreaterThan(before);
     const waited = server.count();
     await click(tab, '.notes-way [data-action=try-server]');
-    await expect.poll(() => server.count(), { timeout: 20_000 }).toBeGreaterThan(waited);
+    await expect.poll(() => server.count(), patient).toBeGreaterThan(waited);
   });
 
   test('sees a device connected or disconnected', async () => {

@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { must } from '../../src/base/shared/assert.ts';
+import { patient } from '../support/patience.ts';
 import { pause } from './browser-session.ts';
 import type { Tab } from './drivers/browser.ts';
 
 /** What a user does in the demo's pages, and what they show. */
 
 /** How long to wait for what certainly happens. */
-const MAX_WAIT_MS = 50_000;
+const MAX_WAIT_MS = patient.timeout;
 
 /** The state of the storage, which has no feed, is asked for only while somebody sees it. */
 export async function bringToSight(tab: Tab): Promise<void> {

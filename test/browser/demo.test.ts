@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NodeHost } from '../support/conformance/node-host.ts';
+import { patient } from '../support/patience.ts';
 import { pause } from './browser-session.ts';
 import {
   click,
@@ -328,7 +329,7 @@ function loading(demo: Demo): void {
         await loader.evaluate(put('countries/austria', '"area":83871', '"area":1'));
         return text(reader, '.overview-news');
       };
-      await expect.poll(changed, { timeout: 20_000, interval: 500 }).toBe('Another tab changed Austria');
+      await expect.poll(changed, { ...patient, interval: 500 }).toBe('Another tab changed Austria');
       await loader.evaluate('fetch("/db/countries", { method: "DELETE" }).then(() => undefined)');
     }
   });

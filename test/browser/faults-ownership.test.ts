@@ -107,17 +107,16 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
   }
 
   describe.each(ways)('requests by %s', (way) => {
-    test("are answered after the owner's tab is closed", { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab is closed", () =>
       inTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.close());
         expect(await call(pair.other, 'role')).toBe('owner');
         await assertNothingLost(pair.other, report);
         return report;
-      }),
-    );
+      }));
 
-    test("are answered after the owner's tab is reloaded", { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab is reloaded", () =>
       inTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.reload());
@@ -125,10 +124,9 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
         await call(pair.owner, 'start', { base });
         expect(await call(pair.owner, 'role')).toBe('follower');
         return report;
-      }),
-    );
+      }));
 
-    test("are answered after the owner's tab goes to another page and back", { timeout: 120_000 }, () =>
+    test("are answered after the owner's tab goes to another page and back", () =>
       inTime(async () => {
         const pair = await openPair();
         const elsewhere = pair.site.server.page('empty');
@@ -142,11 +140,10 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
         expect(await call(pair.owner, 'request', way, 'GET', database)).toMatchObject({ status: 200 });
         expect(await call(pair.owner, 'role')).toBe('follower');
         return report;
-      }),
-    );
+      }));
   });
 
-  test("requests are answered after the owner's process is killed", { timeout: 120_000 }, ({ skip }) =>
+  test("requests are answered after the owner's process is killed", ({ skip }) =>
     inTime(async () => {
       const pair = await openPair();
       const id = await ownProcess(pair, 'kill', skip);
@@ -155,12 +152,11 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
       });
       await assertNothingLost(pair.other, report);
       return report;
-    }),
-  );
+    }));
 
-  test("another tab takes over within 5 s when the owner's process is frozen, and what the owner sends after it wakes is refused", {
-    timeout: 180_000,
-  }, async ({ skip }) => {
+  test("another tab takes over within 5 s when the owner's process is frozen, and what the owner sends after it wakes is refused", async ({
+    skip,
+  }) => {
     // Firefox can't be told to commit a checkpoint at once (docs/browser.md#when-a-tab-goes-away): a round that froze it amid one doesn't count.
     const freezings = engine === 'firefox' ? 3 : 1;
     for (let round = 1; ; round += 1) {

@@ -44,9 +44,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     }
   });
 
-  test('carries out no write twice when it is stopped in the middle of writes', { timeout: 120_000 }, async ({
-    skip,
-  }) => {
+  test('carries out no write twice when it is stopped in the middle of writes', async ({ skip }) => {
     const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
@@ -66,9 +64,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(json).toMatchObject({ doc_count: (put['201'] ?? 0) + (posted['201'] ?? 0) });
   });
 
-  test('stopped in the middle of a body, leaves its reader with an error or the whole body', {
-    timeout: 120_000,
-  }, async ({ skip }) => {
+  test('stopped in the middle of a body, leaves its reader with an error or the whole body', async ({ skip }) => {
     const { stopServiceWorkers } = session.browser.can;
     if (stopServiceWorkers !== true) skip(stopServiceWorkers);
     await openControl();
@@ -88,7 +84,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await expectBroken();
   });
 
-  test('answers again after its process was killed, with at most one error', { timeout: 120_000 }, async ({ skip }) => {
+  test('answers again after its process was killed, with at most one error', async ({ skip }) => {
     if (session.browser.can.kill !== true) skip(session.browser.can.kill);
     await openControl();
     const other = await site.open('control');
@@ -96,7 +92,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     const id = await tab.process();
     if (id === (await other.process())) skip('both tabs run in one process');
     process.kill(id, 'SIGKILL');
-    const giveUpAt = Date.now() + 10_000;
+    const giveUpAt = Date.now() + patient.timeout;
     let answer: unknown;
     while (answer === undefined && Date.now() < giveUpAt) {
       answer = await call(other, 'request', 'fetch', 'GET', database).catch(() => undefined);
@@ -104,9 +100,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(answer).toMatchObject({ status: 200 });
   });
 
-  test("is replaced by a new version while a body is open, which isn't cut off silently", {
-    timeout: 120_000,
-  }, async () => {
+  test("is replaced by a new version while a body is open, which isn't cut off silently", async () => {
     await openControl();
     await writeLarge();
     await call(tab, 'beginSlowRead', 'fetch', `${database}/_all_docs?include_docs=true`, 10 * largeBody.bytes);
@@ -164,15 +158,15 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     await openControl();
     await replaceServiceWorker(site.server);
     await call(tab, 'lookForUpdate');
-    await expect.poll(() => call(tab, 'updates'), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => call(tab, 'updates'), patient).toBe(1);
     expect(await call(tab, 'isUpdateWaiting')).toBe(true);
     // Another page keeps the old one in place while this one is loaded again.
     const other = await site.open('control');
     await call(other, 'start', { base });
-    await expect.poll(() => call(other, 'updates'), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => call(other, 'updates'), patient).toBe(1);
     await tab.reload();
     await call(tab, 'start', { base });
-    await expect.poll(() => call(tab, 'updates'), { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => call(tab, 'updates'), patient).toBe(1);
     expect(await tab.evaluate('caches.has("newer version")')).toBe(true);
     expect(await call(tab, 'update')).toBe(true);
     expect(await call(tab, 'isUpdateWaiting')).toBe(false);
@@ -190,7 +184,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
       return true;
     });
     await tab.evaluate('void navigator.serviceWorker.ready.then((registration) => registration.update())');
-    await expect.poll(() => asked, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => asked, patient).toBe(1);
     const other = await site.open('control');
     await call(other, 'start', { base });
     expect(await call(other, 'isControlled')).toBe(true);
@@ -221,9 +215,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
     expect(await call(other, 'request', 'fetch', 'GET', database)).toMatchObject({ status: 200 });
   });
 
-  test("answers when no page's worker is left, and gives the storage up to the next worker", {
-    timeout: 120_000,
-  }, async () => {
+  test("answers when no page's worker is left, and gives the storage up to the next worker", async () => {
     const firstMs = await openControl();
     await call(tab, 'request', 'fetch', 'PUT', `${database}/kept`, { n: 1 });
     await call(tab, 'close');
@@ -350,7 +342,7 @@ describe.each(chosenEngines())('the service worker in %s', (engine) => {
 
   /** The feed ended, and not as if it were whole. */
   async function expectBroken(): Promise<void> {
-    await expect.poll(async () => (await call(tab, 'feed', 0)).isOver, { timeout: 15_000 }).toBe(true);
+    await expect.poll(async () => (await call(tab, 'feed', 0)).isOver, patient).toBe(true);
     const { lines, error } = await call(tab, 'feed', 0);
     expect(lines).toHaveLength(1);
     expect(error).toMatch(/Error/);

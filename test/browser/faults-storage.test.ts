@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { collectOutcome, type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Engine, LaunchOptions, Tab } from './drivers/browser.ts';
@@ -51,9 +52,7 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     },
   );
 
-  test('full: writes are answered 507, nothing is half-written, and reads still work', { timeout: 120_000 }, async ({
-    skip,
-  }) => {
+  test('full: writes are answered 507, nothing is half-written, and reads still work', async ({ skip }) => {
     if (engine === 'webkit') skip(String(session.browser.can.limitStorage));
     await openControl(session.browser.can.limitStorage === true ? quotaBytes : undefined);
     expect(await call(tab, 'request', 'settee', 'PUT', `${database}/small`, { n: 1 })).toMatchObject({ status: 201 });
@@ -69,9 +68,7 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     expect(await call(tab, 'request', 'settee', 'PUT', `${database}/again`, {})).toMatchObject({ status: 201 });
   });
 
-  test('full in the middle of an upload: the upload is answered 507, and no part of it is stored', {
-    timeout: 120_000,
-  }, async ({ skip }) => {
+  test('full in the middle of an upload: the upload is answered 507, and no part of it is stored', async ({ skip }) => {
     if (engine !== 'chromium')
       skip('the bound of the others is that of all storage, which the test before has used up');
     if (process.env['SETTEE_CHROMIUM_FEATURES']?.includes('IdbSqliteBackingStore') === true)
@@ -96,7 +93,7 @@ describe.each(chosenEngines())('the storage in %s', (engine) => {
     await session.browser.limitStorage(site.server.origin, 10 * quotaBytes);
     // Chromium looks at the bound again within 30 s.
     const later = () => upload('fetch', 'later', 512);
-    await expect.poll(later, { timeout: 60_000, interval: 500 }).toEqual([201, null]);
+    await expect.poll(later, { ...patient, interval: 500 }).toEqual([201, null]);
     expect(await call(tab, 'ids', 'settee', database)).toEqual(['later', 'small']);
   });
 });
@@ -122,7 +119,7 @@ describe.each(chosenEngines())('a full storage in %s', (engine) => {
     for (const path of [database, '/db/second', '/db/third']) {
       expect(await ask('POST', `${path}/_bulk_docs`, { docs })).toMatchObject({ status: 201 });
     }
-    await expect.poll(() => reservedParts(tab), { timeout: 30_000 }).toEqual(['deletions', 'upkeep']);
+    await expect.poll(() => reservedParts(tab), patient).toEqual(['deletions', 'upkeep']);
     const written = await fillWholly(tab, database);
     const before = await everything(tab);
     expect(before.get(database)).toHaveLength(200 + written);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { must } from '../../src/base/shared/assert.ts';
+import { patient } from '../support/patience.ts';
 import { pause, type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -37,11 +38,11 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     await write(owner, 'before');
     const feed = await call(follower, 'beginFeed', way, `${changes}?feed=continuous&heartbeat=1000`);
     const read = async () => (await call(follower, 'feed', feed)).lines.map(({ text }) => text).filter(Boolean);
-    await expect.poll(read, { timeout: 10_000 }).toEqual([expect.stringContaining('"id":"before"')]);
+    await expect.poll(read, patient).toEqual([expect.stringContaining('"id":"before"')]);
     await write(owner, 'after');
-    await expect.poll(async () => (await read()).length, { timeout: 10_000 }).toBe(2);
+    await expect.poll(async () => (await read()).length, patient).toBe(2);
     await call(owner, 'request', 'settee', 'DELETE', '/db/notes');
-    await expect.poll(async () => (await call(follower, 'feed', feed)).isOver, { timeout: 10_000 }).toBe(true);
+    await expect.poll(async () => (await call(follower, 'feed', feed)).isOver, patient).toBe(true);
     expect((await call(follower, 'feed', feed)).error).toBeUndefined();
     expect(await read()).toEqual([
       expect.stringContaining('"id":"before"'),
@@ -67,13 +68,13 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     const events = await call(follower, 'openEvents', `${changes}?feed=eventsource&since=now&heartbeat=1000`);
     const ids = async () =>
       (await call(follower, 'events', events)).data.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]);
-    await expect.poll(async () => (await call(follower, 'events', events)).isOpen, { timeout: 10_000 }).toBe(true);
+    await expect.poll(async () => (await call(follower, 'events', events)).isOpen, patient).toBe(true);
     await write(owner, 'one');
-    await expect.poll(ids, { timeout: 10_000 }).toEqual(['one']);
+    await expect.poll(ids, patient).toEqual(['one']);
     await owner.close();
     // The event source is told that its body broke off, and waits some seconds before it connects again.
     for (const id of ['two', 'three']) await write(follower, id);
-    await expect.poll(ids, { timeout: 30_000 }).toEqual(['one', 'two', 'three']);
+    await expect.poll(ids, patient).toEqual(['one', 'two', 'three']);
   });
 
   test('PouchDB in a page follows changes through the service worker, and either continues or gets an error when the owner is closed', async () => {
@@ -86,26 +87,25 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
     await page.evaluate('pouch.follow(0)');
     const seen = async () => JSON.parse(String(await page.evaluate('JSON.stringify(pouch.seen())')));
     const ids = async () => (await seen()).ids;
-    await expect.poll(ids, { timeout: 10_000 }).toEqual(['earlier']);
+    await expect.poll(ids, patient).toEqual(['earlier']);
     await write(owner, 'other');
-    await expect.poll(ids, { timeout: 10_000 }).toEqual(['earlier', 'other']);
+    await expect.poll(ids, patient).toEqual(['earlier', 'other']);
     expect(await page.evaluate('pouch.put("own")')).toMatch(/^1-/);
-    await expect.poll(ids, { timeout: 10_000 }).toEqual(['earlier', 'other', 'own']);
+    await expect.poll(ids, patient).toEqual(['earlier', 'other', 'own']);
     await owner.close();
     expect(await page.evaluate('pouch.put("after")')).toMatch(/^1-/);
     const goesOn = async () => {
       const { ids: told, error } = await seen();
       return error !== undefined || told.includes('after');
     };
-    await expect.poll(goesOn, { timeout: 20_000 }).toBe(true);
+    await expect.poll(goesOn, patient).toBe(true);
     // PouchDB leaves it to its user to begin again after an error.
     if ((await seen()).error !== undefined) await page.evaluate('pouch.follow(3)');
-    await expect.poll(ids, { timeout: 20_000 }).toEqual(['earlier', 'other', 'own', 'after']);
+    await expect.poll(ids, patient).toEqual(['earlier', 'other', 'own', 'after']);
   });
 
   test.each(['at rest', 'while it writes'])(
     'a new service worker replaces one with open feeds of a database %s: no feed ends early without an error',
-    { timeout: 120_000 },
     async (how) => {
       const site = await session.openSite();
       const [owner, follower] = await openTabs(site);
@@ -113,7 +113,7 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
       const events = await call(follower, 'openEvents', `${changes}?feed=eventsource&since=now&heartbeat=1000`);
       const told = async (number = events) =>
         (await call(follower, 'events', number)).data.map((text) => /"id":"([^"]*)"/.exec(text)?.[1]);
-      await expect.poll(async () => (await call(follower, 'events', events)).isOpen, { timeout: 10_000 }).toBe(true);
+      await expect.poll(async () => (await call(follower, 'events', events)).isOpen, patient).toBe(true);
       const stream = await call(follower, 'beginFeed', 'fetch', `${changes}?feed=continuous&since=now&heartbeat=1000`);
       // Nothing that it follows is ever written.
       const nothing = `${changes}?feed=longpoll&since=now&heartbeat=1000&filter=_doc_ids&doc_ids=["none"]`;
@@ -121,11 +121,11 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
       const lines = async (feed: number) =>
         (await call(follower, 'feed', feed)).lines.map(({ text }) => text).filter(Boolean);
       await write(owner, 'before');
-      await expect.poll(told, { timeout: 10_000 }).toEqual(['before']);
+      await expect.poll(told, patient).toEqual(['before']);
       // This one is told of nothing before its service worker goes.
       const quiet = await call(follower, 'openEvents', `${changes}?feed=eventsource&since=now&heartbeat=2000`);
-      await expect.poll(async () => (await call(follower, 'events', quiet)).isOpen, { timeout: 10_000 }).toBe(true);
-      await expect.poll(async () => (await lines(stream)).length, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await call(follower, 'events', quiet)).isOpen, patient).toBe(true);
+      await expect.poll(async () => (await lines(stream)).length, patient).toBe(1);
 
       await replaceServiceWorker(site.server);
       const update = call(follower, 'update');
@@ -141,7 +141,7 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
       expect(await over).toBe(true);
       expect(await follower.evaluate('caches.has("newer version")')).toBe(true);
       for (const feed of [stream, poll]) {
-        await expect.poll(async () => (await call(follower, 'feed', feed)).isOver, { timeout: 10_000 }).toBe(true);
+        await expect.poll(async () => (await call(follower, 'feed', feed)).isOver, patient).toBe(true);
         expect((await call(follower, 'feed', feed)).error).toMatch(/Error/);
       }
       // What came of the stream is all up to somewhere, and none of it twice.
@@ -153,9 +153,9 @@ describe.each(chosenEngines())('feeds in %s', (engine) => {
         written.push(id);
         await write(owner, id);
       }
-      await expect.poll(told, { timeout: 30_000 }).toEqual(written);
-      await expect.poll(() => told(quiet), { timeout: 30_000 }).toEqual(written.slice(1));
-      await expect.poll(async () => (await lines(again)).length, { timeout: 10_000 }).toBe(written.length);
+      await expect.poll(told, patient).toEqual(written);
+      await expect.poll(() => told(quiet), patient).toEqual(written.slice(1));
+      await expect.poll(async () => (await lines(again)).length, patient).toBe(written.length);
     },
   );
 });

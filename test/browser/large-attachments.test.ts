@@ -119,21 +119,17 @@ describe.runIf(chosenEngines().includes('chromium') && seesProcesses === true)(
       return { in: written, out: await growth(await openTabs(site), get, right) };
     }
 
-    test.each<Way>(['settee', 'fetch'])(
-      'is uploaded and downloaded by %s in bounded memory',
-      { timeout: 180_000 },
-      async (way) => {
-        const more = await measure(way);
-        // By `fetch` the bytes go through the service worker as well, and there is a least that this takes.
-        const least = way === 'settee' ? { in: COLLECTED_AT, out: COLLECTED_AT } : await measureBareRelay();
-        const shown = ({ in: written, out }: Growth) => `${megabytes(written)} in, ${megabytes(out)} out`;
-        console.info(`${way}: ${shown(more)}; the least: ${shown(least)}`);
-        expect.soft(more.in - least.in).toBeLessThan(MAX_MORE);
-        expect.soft(more.out - least.out).toBeLessThan(MAX_MORE);
-        // The service worker gives back what was read, which the bare relay does not.
-        expect(more.out - COLLECTED_AT).toBeLessThan(MAX_MORE);
-      },
-    );
+    test.each<Way>(['settee', 'fetch'])('is uploaded and downloaded by %s in bounded memory', async (way) => {
+      const more = await measure(way);
+      // By `fetch` the bytes go through the service worker as well, and there is a least that this takes.
+      const least = way === 'settee' ? { in: COLLECTED_AT, out: COLLECTED_AT } : await measureBareRelay();
+      const shown = ({ in: written, out }: Growth) => `${megabytes(written)} in, ${megabytes(out)} out`;
+      console.info(`${way}: ${shown(more)}; the least: ${shown(least)}`);
+      expect.soft(more.in - least.in).toBeLessThan(MAX_MORE);
+      expect.soft(more.out - least.out).toBeLessThan(MAX_MORE);
+      // The service worker gives back what was read, which the bare relay does not.
+      expect(more.out - COLLECTED_AT).toBeLessThan(MAX_MORE);
+    });
   },
 );
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { roundsOf } from '../support/long-runs.ts';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Engine, Tab } from './drivers/browser.ts';
@@ -81,7 +82,7 @@ describe.each(chosenEngines())('an edit sent while its page is left, in %s', (en
       const stored = rows.map(({ doc }) => doc.name);
       return stored.filter((name, at) => !lossy.includes(name) || stored.indexOf(name) !== at).toSorted();
     };
-    await expect.poll(namesIn, { timeout: 20_000, interval: 200 }).toEqual([...names].toSorted());
+    await expect.poll(namesIn, { ...patient, interval: 200 }).toEqual([...names].toSorted());
   }
 
   /** The tab goes to another page, is loaded again, or is closed. Gives the tab for the next round. */

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { at } from '../support/conformance/json.ts';
+import { patient } from '../support/patience.ts';
 import { useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 
 /** PouchDB in a page of an app, live in both directions with Settee behind plain `fetch`, while another page works with Settee itself. */
-const soon = { timeout: 20_000, interval: 50 };
+const soon = { ...patient, interval: 50 };
 
 describe.each(chosenEngines())('PouchDB in a page of %s', (engine) => {
   const session = useBrowserSession(engine);

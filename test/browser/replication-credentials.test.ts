@@ -2,13 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../src/node/server/server.ts';
 import { arrayAt, at } from '../support/conformance/json.ts';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
 import { chosenEngines } from './drivers/start.ts';
 import { type ProxiedServer, SERVER, startProxiedServer } from './proxied-server.ts';
 
-const soon = { timeout: 60_000, interval: 20 };
+const soon = { ...patient, interval: 20 };
 const JSON_TYPE = { 'content-type': 'application/json', accept: 'application/json' };
 
 /** Replications with the session of the page's user, and with tokens that pages provide (docs/browser.md#sync-with-a-server). */
@@ -239,7 +240,7 @@ describe.each(chosenEngines())('credentials of replications in %s', (engine) => 
           await read(tab, 'first');
           return [...accepted];
         };
-        await expect.poll(change, { timeout: 60_000, interval: 500 }).toEqual(['Bearer one', 'Bearer two']);
+        await expect.poll(change, { ...patient, interval: 500 }).toEqual(['Bearer one', 'Bearer two']);
         await expect.poll(() => read(tab, `more-${changes}`), soon).toMatchObject({ _id: `more-${changes}` });
         expect(refused).toEqual([]);
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { arrayAt, at } from '../support/conformance/json.ts';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call, type Way } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -9,7 +10,7 @@ import { chosenEngines } from './drivers/start.ts';
 import { type ProxiedServer, startProxiedServer } from './proxied-server.ts';
 
 const ways: readonly Way[] = ['settee', 'fetch'];
-const soon = { timeout: 20_000, interval: 20 };
+const soon = { ...patient, interval: 20 };
 
 describe.each(chosenEngines())('replication in %s', (engine) => {
   const session = useBrowserSession(engine);

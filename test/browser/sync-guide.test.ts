@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { filesOf } from '../recipes/page-files.ts';
+import { patient } from '../support/patience.ts';
 import { TcpRelay } from '../support/replication/tcp-relay.ts';
 import { matchesAnswer, readSteps } from '../unit/docs/console-blocks.ts';
 import { PageSession } from '../unit/docs/page-session.ts';
@@ -13,7 +14,7 @@ import { startSiteServer } from './server.ts';
 
 const guide = readPage('docs/sync.md').text;
 const files = filesOf(guide);
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { ...patient, interval: 50 };
 
 const SAVED = 'Everything is on the server.';
 const ADMIN = 'http://admin:s3cret@127.0.0.1:5984';
@@ -235,7 +236,7 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
     await leave(again);
   });
 
-  test('each user may have a database', { timeout: 120_000 }, async () => {
+  test('each user may have a database', async () => {
     const [phone, laptop] = await openDevices('remote-for-each-user.ts');
     for (const device of [phone, laptop]) await device.logIn('ana', 'apple');
     await phone.add('milk');
@@ -244,7 +245,7 @@ describe.each(chosenEngines())('the guide to sync, with two devices, in %s', (en
     for (const device of [phone, laptop]) await leave(device);
   });
 
-  test('all users may have one, with a selector', { timeout: 120_000 }, async () => {
+  test('all users may have one, with a selector', async () => {
     const [phone, laptop] = await openDevices('remote-of-all.ts');
     await phone.logIn('ana', 'apple');
     await phone.add('milk');

@@ -44,7 +44,7 @@ describe.each(chosenEngines())('tabs of %s', (engine) => {
     }
   });
 
-  test('of which eight write a thousand documents each store every document once', { timeout: 180_000 }, async () => {
+  test('of which eight write a thousand documents each store every document once', async () => {
     const tabs = await openTabs(8);
     const began = performance.now();
     const acknowledged = await Promise.all(

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type Site, useBrowserSession } from './browser-session.ts';
 import { call } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -49,8 +50,8 @@ describe.each(chosenEngines())('pages of two versions in %s', (engine) => {
     const other = await site.open('control');
     await call(other, 'start', { base });
     expect(await write(other, 'by the newer')).toMatchObject({ status: 201 });
-    await expect.poll(() => call(tab, 'updates'), { timeout: 10_000 }).toBeGreaterThan(0);
-    await expect.poll(() => call(tab, 'status'), { timeout: 10_000 }).toMatchObject({ outdated: true });
+    await expect.poll(() => call(tab, 'updates'), patient).toBeGreaterThan(0);
+    await expect.poll(() => call(tab, 'status'), patient).toMatchObject({ outdated: true });
     expect(await write(tab, 'by the older')).toMatchObject({ status: 201 });
     expect(await call(tab, 'update')).toBe(true);
     expect(await call(other, 'status')).toMatchObject({ outdated: false });

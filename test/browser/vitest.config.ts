@@ -2,6 +2,7 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { sandboxProgram } from '../../src/packages/build/sandbox-program.ts';
 import { isLongRun } from '../support/long-runs.ts';
 import { longestFirst } from '../support/longest-first.ts';
+import { patient } from '../support/patience.ts';
 
 const root = `${import.meta.dirname}/../..`;
 const engines = (process.env['SETTEE_BROWSERS'] ?? 'chromium').split(',');
@@ -80,8 +81,9 @@ function project(name: string, files: Files): TestProjectInlineConfiguration {
       maxWorkers: files.workers,
       sequence: { groupOrder: files.order },
       // A test takes seconds; the rest is for a busy machine.
-      testTimeout: 120_000,
-      hookTimeout: 120_000,
+      testTimeout: 300_000,
+      hookTimeout: 300_000,
+      expect: { poll: patient },
       // A browser on a busy machine now and then loses an answer or an event, or is so late that a page shows the next state already:
       // what fails is tried once more. second-attempts.ts tells what failed at the first attempt, and why.
       retry: 1,

@@ -9,6 +9,7 @@ import { KnownDocuments } from '../support/cluster/known-documents.ts';
 import { ShortLived } from '../support/cluster/short-lived.ts';
 import { buildServer } from '../support/crash/server-process.ts';
 import { roundsOf } from '../support/long-runs.ts';
+import { patient } from '../support/patience.ts';
 import { Cluster } from '../support/postgres/cluster.ts';
 import { mayBeMissing } from '../support/postgres/postgres.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
@@ -150,9 +151,7 @@ async function createDatabases(disturbances: Disturbances, servers: readonly Clu
   const [first, second] = servers;
   const put = (path: string, body?: unknown) =>
     askCluster({ method: 'PUT', url: `${first?.url}${path}`, body, waitMs: 10_000 }).then(({ status }) => status);
-  await expect
-    .poll(() => put('_node/_local/_config/database_owners/db-pinned', second?.owner), { timeout: 30_000 })
-    .toBe(200);
+  await expect.poll(() => put('_node/_local/_config/database_owners/db-pinned', second?.owner), patient).toBe(200);
   for (const name of DATABASES) {
     await expect.poll(() => put(name), PATIENCE).toBeOneOf([201, 412]);
     await expect.poll(() => put(`${name}/_design/v`, DESIGN), PATIENCE).toBeOneOf([201, 409]);

@@ -44,9 +44,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test(`feeds of a server that is killed ${ROUNDS} times report the last state of every document`, {
-  timeout: 180_000,
-}, async () => {
+test(`feeds of a server that is killed ${ROUNDS} times report the last state of every document`, async () => {
   console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
   const run = new FeedRun(seed);
   await run.begin();

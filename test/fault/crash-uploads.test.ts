@@ -46,9 +46,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test(`uploads interrupted by kill -9 (${ROUNDS} times) are stored completely or not at all`, {
-  timeout: 180_000,
-}, async () => {
+test(`uploads interrupted by kill -9 (${ROUNDS} times) are stored completely or not at all`, async () => {
   console.log(`SETTEE_CRASH_SEED=${seed} repeats what this run chooses`);
   const run = new UploadRun(seed);
   await run.createDatabase();

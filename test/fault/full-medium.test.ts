@@ -160,7 +160,6 @@ async function prepared(seed: number): Promise<Scenario> {
 describe('a medium that is full', () => {
   test.each(Array.from({ length: STEPS }, (_, step) => step))(
     'keeps all acknowledged data when it is full from step %i on',
-    { timeout: 180_000 },
     async (full) => {
       const scenario = await prepared(1_000 + full);
       for (let step = 0; step < full; step += 1) await scenario.step();

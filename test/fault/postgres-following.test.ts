@@ -12,6 +12,7 @@ import type { ConnectionPool } from '../../src/storage/postgres/connection-pool.
 import { createPostgresPageStore } from '../../src/storage/postgres/postgres-page-store.ts';
 import { rejects, relaxed } from '../conformance/storage/expectations.ts';
 import { roundsOf } from '../support/long-runs.ts';
+import { patient } from '../support/patience.ts';
 import { Cluster } from '../support/postgres/cluster.ts';
 import { type CountedState, countedOf } from '../support/postgres/counted-state.ts';
 import { dropSchema, mayBeMissing, newSchema, openPool, recordNumbers } from '../support/postgres/postgres.ts';
@@ -82,7 +83,7 @@ describe.skipIf(cluster === undefined)('processes that follow a file in PostgreS
           acknowledged = Math.max(acknowledged, Number(line.slice('wrote '.length)));
         };
         const enough = acknowledged + random.between(FEWEST, MOST);
-        await expect.poll(() => acknowledged, { timeout: 60_000, interval: 5 }).toBeGreaterThan(0);
+        await expect.poll(() => acknowledged, { ...patient, interval: 5 }).toBeGreaterThan(0);
         while (acknowledged < enough) {
           for (const follower of followers) {
             const least = acknowledged;

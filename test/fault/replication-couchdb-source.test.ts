@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { sidesOf } from '../support/replication/flaky-ends.ts';
 import { failure } from '../support/replication/flaky-peer.ts';
 import { all, asCouchDB3, attachment, fillWithAllKinds, LONG } from '../support/replication/lying-peer.ts';
@@ -23,7 +24,7 @@ describe('replication from a source like CouchDB 3', () => {
       const big = attachment(LONG, 'newer');
       await must(source, 'POST /db/_bulk_docs', { new_edits: false, docs: [{ ...next, _attachments: { big } }] });
       await must(source, 'POST /db/_compact', undefined, { headers: { 'content-type': 'application/json' } });
-      await expect.poll(() => must(source, 'GET /db'), { timeout: 30_000 }).toMatchObject({ compact_running: false });
+      await expect.poll(() => must(source, 'GET /db'), patient).toMatchObject({ compact_running: false });
       return failure(404);
     }, asCouchDB3(source));
     const attempt = begin(ends.host, { ...replication, ...quick });

@@ -165,7 +165,7 @@ describe.each(directions)('a replication by %s', (direction) => {
     await must(target, 'DELETE /db');
     await must(target, 'PUT /db');
     const updateSeq = async () => pick(await must(target, 'GET /db'), 'update_seq');
-    await expect.poll(updateSeq, { timeout: 20_000 }).toBe(revisions);
+    await expect.poll(updateSeq, patient).toBe(revisions);
     await running.stop();
     await expectCopied(source, target, revisions);
   });
@@ -179,7 +179,7 @@ describe.each(directions)('a replication by %s', (direction) => {
     await must(target, 'PUT /db');
     await must(source, 'PUT /db/one-more', {});
     const updateSeq = async () => pick(await must(target, 'GET /db'), 'update_seq');
-    await expect.poll(updateSeq, { timeout: 20_000 }).toBe(revisions + 1);
+    await expect.poll(updateSeq, patient).toBe(revisions + 1);
     await running.stop();
     await expectCopied(source, target, revisions + 1);
   });

@@ -137,7 +137,7 @@ describe.each(backends)('$name', ({ factory }) => {
     });
   }
 
-  test('a failure of any operation leaves exactly what was acknowledged', { timeout: 120_000 }, async () => {
+  test('a failure of any operation leaves exactly what was acknowledged', async () => {
     const operations = await countOperations();
     const error = new DatabaseError('storage_full', 'No space is left, says the test');
     for (let failAt = 1; failAt <= operations; failAt += 1) {
@@ -148,7 +148,6 @@ describe.each(backends)('$name', ({ factory }) => {
 
   test.each(['before', 'after'] as const)(
     'a crash at any operation, %s it took effect, leaves what was acknowledged and perhaps the operation in progress',
-    { timeout: 120_000 },
     async (stopped) => {
       const operations = await countOperations();
       for (let stopAt = 1; stopAt <= operations; stopAt += 1) {

@@ -9,13 +9,14 @@ import { prepareBrowser } from '../browser/drivers/find-browser.ts';
 import { chosenEngines, startBrowser } from '../browser/drivers/start.ts';
 import { startSiteServer } from '../browser/server.ts';
 import { filesOf } from '../recipes/page-files.ts';
+import { patient } from '../support/patience.ts';
 import { readPage, samplesOf } from '../unit/docs/pages.ts';
 import { SetteeProcess } from '../unit/node/settee-process.ts';
 import { OpenIdProvider } from './provider.mjs';
 
 const recipe = readPage('docs/recipes/openid.md').text;
 const ROOT = `Basic ${btoa('root:choose another password')}`;
-const soon = { timeout: 60_000, interval: 50 };
+const soon = { ...patient, interval: 50 };
 
 beforeAll(() => {
   for (const engine of chosenEngines()) prepareBrowser(engine);

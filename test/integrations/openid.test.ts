@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { SetteeProcess } from '../unit/node/settee-process.ts';
 import { OpenIdProvider } from './provider.mjs';
 
@@ -119,7 +120,7 @@ test('new keys of the provider are found, and what the old ones proved ends', as
   await provider.start();
   const fresh = await bearer('ana');
   // A key is looked for again some seconds after the last fetch at the earliest.
-  await expect.poll(async () => (await send(`${url}/notes`, fresh)).status, { timeout: 60_000 }).toBe(200);
+  await expect.poll(async () => (await send(`${url}/notes`, fresh)).status, patient).toBe(200);
   expect(await send(`${url}/notes`, old)).toMatchObject({
     status: 401,
     json: { reason: 'The bearer token is refused: its issuer main has no key for it.' },
@@ -135,7 +136,7 @@ test('while the provider is down, its users stay in as long as the keys are used
   expect((await send(`${url}/notes`, ana)).status).toBe(200);
   await provider.stop();
   expect((await send(`${url}/notes`, ana)).status).toBe(200);
-  await expect.poll(async () => (await send(`${url}/notes`, ana)).status, { timeout: 60_000 }).toBe(503);
+  await expect.poll(async () => (await send(`${url}/notes`, ana)).status, patient).toBe(503);
   expect(await send(`${url}/notes`, ana)).toMatchObject({
     retryAfter: '5',
     json: {
@@ -148,9 +149,7 @@ test('while the provider is down, its users stay in as long as the keys are used
   // Others are not affected.
   expect((await send(`${url}/notes`, ROOT)).status).toBe(200);
   await provider.start();
-  await expect
-    .poll(async () => (await send(`${url}/notes`, `${await bearer('ana')}`)).status, { timeout: 60_000 })
-    .toBe(200);
+  await expect.poll(async () => (await send(`${url}/notes`, `${await bearer('ana')}`)).status, patient).toBe(200);
 });
 
 test('several processes of one server know the provider, also one that is named later', async () => {

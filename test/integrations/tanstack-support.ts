@@ -7,6 +7,7 @@ import {
   type SetteeCollectionOptions,
   setteeCollectionOptions,
 } from '../../src/packages/frameworks/tanstack.ts';
+import { patient } from '../support/patience.ts';
 import { BasicIndex, type Collection, type CreateCollection, createCollection } from './tanstack-db.mjs';
 
 export interface Note {
@@ -66,4 +67,4 @@ export function texts(collection: { readonly toArray: readonly { readonly text: 
   return collection.toArray.map(({ text }) => text).sort();
 }
 
-export const until = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 5 });
+export const until = (check: () => void) => vi.waitFor(check, { ...patient, interval: 5 });

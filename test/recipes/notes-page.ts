@@ -1,28 +1,26 @@
 /** The page of an app with notes: a field for a new one, and a list of all, where each may have a button that deletes it. */
 import { expect } from 'vitest';
 import type { Browser, Tab } from '../browser/drivers/browser.ts';
+import { patient } from '../support/patience.ts';
 
 type Page = Pick<Tab, 'evaluate'>;
-
-/** Until pages show what they are to show: a first visit loads all the files. */
-const TIMEOUT_MS = 20_000;
 
 /** The button behind a text is not part of it. */
 const shown = "[...document.querySelectorAll('li')].map((item) => item.firstChild?.textContent.trim())";
 
 export async function shows(tab: Page, texts: readonly string[]): Promise<void> {
-  await expect.poll(() => tab.evaluate(shown), { timeout: TIMEOUT_MS }).toEqual(texts);
+  await expect.poll(() => tab.evaluate(shown), patient).toEqual(texts);
 }
 
 export async function isControlled(tab: Page): Promise<void> {
   const controlled = 'Boolean(navigator.serviceWorker?.controller)';
-  await expect.poll(() => tab.evaluate(controlled), { timeout: TIMEOUT_MS }).toBe(true);
+  await expect.poll(() => tab.evaluate(controlled), patient).toBe(true);
 }
 
 /** As somebody who types a text and presses Enter. */
 export async function add(tab: Page, text: string): Promise<void> {
   const isReady = "document.querySelector('input:enabled') !== null";
-  await expect.poll(() => tab.evaluate(isReady), { timeout: TIMEOUT_MS }).toBe(true);
+  await expect.poll(() => tab.evaluate(isReady), patient).toBe(true);
   await tab.evaluate(`{
     const input = document.querySelector('input');
     input.value = ${JSON.stringify(text)};

@@ -1,9 +1,10 @@
 /** The page of an app that `create-settee` makes: what its users do, and what they see. */
 import { expect } from 'vitest';
 import type { Browser, Tab } from '../browser/drivers/browser.ts';
+import { patient } from '../support/patience.ts';
 
 /** Until pages show what they are to show: a first visit loads all the files. */
-const soon = { timeout: 30_000, interval: 50 };
+const soon = { ...patient, interval: 50 };
 
 export class StarterPage {
   readonly tab: Tab;

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { patient } from '../support/patience.ts';
 
 /** `npm run test:site`: the documentation site is built, and each of its blocks of code is run in it. */
 export default defineConfig({
@@ -6,8 +7,9 @@ export default defineConfig({
     root: `${import.meta.dirname}/../..`,
     include: ['test/site/**/*.test.ts'],
     globalSetup: `${import.meta.dirname}/global-setup.ts`,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: patient },
     fileParallelism: false,
     pool: 'forks',
   },

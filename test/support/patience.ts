@@ -1,2 +1,5 @@
-/** How long `vi.waitFor` and `expect.poll` wait for what certainly happens. By default it is a second, which is too short on a busy machine. */
-export const patient = { timeout: 30_000 };
+/**
+ * How long `vi.waitFor` and `expect.poll` wait for what certainly happens. Their own default, a second, is less than a busy machine's pause. The
+ * configurations make this the default of `expect.poll`; `vi.waitFor` has to be given it, which a test (`test/unit/house`) checks.
+ */
+export const patient = { timeout: 60_000 };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Browser as Driver, launch, type Page } from 'puppeteer-core';
 import { must } from '../../../src/base/shared/assert.ts';
+import { patient } from '../../support/patience.ts';
 import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findFirefox } from './find-browser.ts';
 import { burnProcessor, busiestProcess, processesBelow, seesProcesses } from './processes.ts';
@@ -111,7 +112,7 @@ class FirefoxTab implements Tab {
   async download(script: string): Promise<SavedFile> {
     const before = readdirSync(this.#downloads).length;
     await this.#page.evaluate(script);
-    for (const giveUpAt = Date.now() + 20_000; Date.now() < giveUpAt; await pause(50)) {
+    for (const giveUpAt = Date.now() + patient.timeout; Date.now() < giveUpAt; await pause(50)) {
       const names = readdirSync(this.#downloads);
       const [name = ''] = names;
       if (before > 0 || names.length !== 1 || statSync(join(this.#downloads, name)).size === 0) continue;

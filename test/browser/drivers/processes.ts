@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { patient } from '../../support/patience.ts';
 
 /** The machine's processes, as Linux shows them below /proc. */
 export const seesProcesses: true | string =
@@ -90,14 +91,14 @@ export const burnProcessor = '(() => { const end = Date.now() + 400; while (Date
  * too early, on a machine with other work by much.
  */
 export async function freezeProcess(id: number): Promise<void> {
-  for (const giveUpAt = Date.now() + 5000; Date.now() < giveUpAt; ) {
+  for (const giveUpAt = Date.now() + patient.timeout; Date.now() < giveUpAt; ) {
     process.kill(id, 'SIGSTOP');
     while (threadsOf(id).some((thread) => !/\) [Tt] /.test(textOf(`${thread}/stat`))));
     if (threadsOf(id).every(wasWaiting)) return;
     process.kill(id, 'SIGCONT');
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
-  throw new Error(`process ${id} never waited within 5 s`);
+  throw new Error(`process ${id} never waited`);
 }
 
 /** Those that run scripts or carry messages. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { must } from '../../../src/base/shared/assert.ts';
+import { patient } from '../../support/patience.ts';
 import type { Abilities, Browser, LaunchOptions, SavedFile, Tab } from './browser.ts';
 import { findWebKit } from './find-browser.ts';
 import { burnProcessor, busiestProcess, processesBelow } from './processes.ts';
@@ -49,7 +50,7 @@ async function startDisplay(program: string, processes: ChildProcess[]): Promise
 
 /** Resolves when the driver can be spoken to: it says by no other sign that it is ready. */
 async function listens(port: number, service: ChildProcess): Promise<void> {
-  const giveUpAt = Date.now() + 30_000;
+  const giveUpAt = Date.now() + patient.timeout;
   for (;;) {
     const socket = connect(port, '127.0.0.1');
     try {
@@ -217,7 +218,7 @@ async function leaveBy(driver: WebDriver, what: string, command: () => Promise<v
   await command();
   const hasCome = `return document.readyState === 'complete' && location.href !== 'about:blank'
     && window.driverLeaves !== arguments[0]`;
-  for (const giveUpAt = Date.now() + 20_000; Date.now() < giveUpAt; await pause(20)) {
+  for (const giveUpAt = Date.now() + patient.timeout; Date.now() < giveUpAt; await pause(20)) {
     if ((await driver.execute(hasCome, mark)) === true) return;
   }
   throw new Error(`${what} should have brought a page`);

@@ -8,6 +8,7 @@ import {
   userMembers,
 } from '../../../src/accounts/passwords/stored-password.ts';
 import { systemRandom } from '../../../src/base/shared/clock.ts';
+import { patient } from '../../support/patience.ts';
 
 const config = (settings: Record<string, string> = {}) => ({
   get: (section: string, key: string) => (section === 'svc_httpd_auth' ? settings[key] : undefined),
@@ -146,11 +147,11 @@ describe('a password', () => {
         one.matches('apple', slow, 'b'),
         one.matches('x', slow, 'c'),
       ];
-      await vi.waitFor(() => expect(held).toHaveLength(1));
+      await vi.waitFor(() => expect(held).toHaveLength(1), patient);
       expect(await one.matches('pear', quick, 'd')).toBe(true);
       expect(held).toHaveLength(1);
       for (const count of [1, 2, 3]) {
-        await vi.waitFor(() => expect(held).toHaveLength(count));
+        await vi.waitFor(() => expect(held).toHaveLength(count), patient);
         held[count - 1]?.();
       }
       expect(await Promise.all(slowChecks)).toEqual([true, true, false]);

@@ -103,7 +103,7 @@ test('two pulls from a server without _db_updates have feeds of their own', asyn
   for (const pull of all) await pull.source.ask('PUT', '/doc', { in: 'doc' });
   for (const { target } of all) {
     const copy = async () => (await target.ask('GET', '/doc')).value;
-    await expect.poll(copy, { timeout: 10_000, interval: 20 }).toMatchObject({ in: 'doc' });
+    await expect.poll(copy, { ...patient, interval: 20 }).toMatchObject({ in: 'doc' });
   }
   await Promise.all(all.map(({ run }) => run.stop()));
 });

@@ -146,7 +146,7 @@ describe('a tab', () => {
 
   it('properly releases a storage that it never opened', async () => {
     const tab = new Candidate({ failures: Number.POSITIVE_INFINITY });
-    await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'));
+    await vi.waitFor(() => expect(tab.events).toContain('Error: blocked'), patient);
     await tab.election.close();
     expect(tab.events.at(-1)).toBe('closing');
     expect(locks.snapshot()).toEqual({ held: [], pending: [] });
@@ -325,7 +325,7 @@ describe('a service worker', () => {
     expect(await worker.election.takeIfFree()).toBe(true);
     expect(worker.events).toEqual(['listen', 'become']);
     worker.election.giveWay();
-    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]), patient);
     expect(worker.events).toEqual(['listen', 'become', 'asked']);
     expect(await worker.election.takeIfFree()).toBe(true);
   });
@@ -373,7 +373,7 @@ describe('a service worker whose storage fails to close', () => {
     const worker = new Candidate({ kind: 'service-worker', leaveFails: true });
     expect(await worker.election.takeIfFree()).toBe(true);
     worker.election.giveWay();
-    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]));
+    await vi.waitFor(() => expect(locks.snapshot().held).toEqual([]), patient);
     await pings();
     process.off('unhandledRejection', unhandled);
     expect(unhandled).not.toHaveBeenCalled();

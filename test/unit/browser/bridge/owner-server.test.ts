@@ -292,7 +292,7 @@ describe('a service worker', () => {
     }, keepAlive);
     ask(1, {}, 'service-worker');
     send({ kind: 'ping' });
-    await vi.waitFor(() => expect(heard).toHaveLength(1), { interval: 0 });
+    await vi.waitFor(() => expect(heard).toHaveLength(1), { ...patient, interval: 0 });
     vi.advanceTimersByTime(25_000);
     expect(keepAlive).toHaveBeenCalledTimes(2);
     open();

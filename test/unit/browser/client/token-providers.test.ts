@@ -4,6 +4,7 @@ import { PageTokens } from '../../../../src/browser/bridge/page-tokens.ts';
 import type { TokenProvider } from '../../../../src/browser/client/contract.ts';
 import { TokenProviders } from '../../../../src/browser/client/token-providers.ts';
 import type { TokenSourceChange } from '../../../../src/replication/contract.ts';
+import { patient } from '../../../support/patience.ts';
 
 const DATABASE = 'https://db.test/notes';
 
@@ -35,7 +36,7 @@ function openPage(): TokenProviders {
   return page;
 }
 
-const until = (holds: () => boolean) => vi.waitUntil(holds, { timeout: 20_000, interval: 5 });
+const until = (holds: () => boolean) => vi.waitUntil(holds, { ...patient, interval: 5 });
 
 describe('a page', () => {
   test('answers for databases at or below the address, and for no others', async () => {

@@ -118,7 +118,7 @@ describe('a service worker that gives the storage to a tab', () => {
     const link = linkTo(owner);
     const begun = vi.spyOn(CoreSupervisor.prototype, 'open');
     const writes = Array.from({ length: 10 }, (_, n) => link.handle(request('PUT', `notes/doc-${n}`, '{}')));
-    await vi.waitFor(() => expect(begun).toHaveBeenCalledTimes(1), { interval: 0 });
+    await vi.waitFor(() => expect(begun).toHaveBeenCalledTimes(1), { ...patient, interval: 0 });
     const tab = await origin.openTab();
     expect((await Promise.all(writes)).map(({ status }) => status)).toEqual(writes.map(() => 201));
     expect((await tab.ask('GET', 'notes/_all_docs')).json.rows).toHaveLength(10);

@@ -94,7 +94,7 @@ describe('a single tab', () => {
     });
     const handle = vi.spyOn(tab.endpoint, 'handle');
     const answer = tab.send(method, path, { 'content-type': 'application/json' }, body);
-    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1), { interval: 0 });
+    await vi.waitFor(() => expect(handle).toHaveBeenCalledTimes(1), { ...patient, interval: 0 });
     await tab.close();
     expect((await answer).status).toBe(201);
   });

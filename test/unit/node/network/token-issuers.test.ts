@@ -6,6 +6,7 @@ import type { TokenConfig } from '../../../../src/accounts/contract.ts';
 import { systemClock } from '../../../../src/base/shared/clock.ts';
 import { FetchedIssuers } from '../../../../src/node/network/token-issuers.ts';
 import { createIssuerCheck } from '../../../../src/node/network/trusted-issuers.ts';
+import { patient } from '../../../support/patience.ts';
 
 const ends: (() => unknown)[] = [];
 
@@ -188,9 +189,7 @@ describe('tokens of an issuer whose keys are fetched', () => {
     expect(await old?.current(settings)).toBeUndefined();
     // On a busy machine the old keys may have become too old before the new ones came.
     const token = await signNew({ sub: 'bob' });
-    await vi.waitFor(async () => expect(await recognise(token)).toMatchObject({ user: { name: 'bob' } }), {
-      timeout: 60_000,
-    });
+    await vi.waitFor(async () => expect(await recognise(token)).toMatchObject({ user: { name: 'bob' } }), patient);
     expect(await failureOf(await sign({ sub: 'ana' }))).toEqual(
       unauthorized('The bearer token is refused: its issuer main has no key for it.'),
     );
@@ -264,7 +263,7 @@ describe('tokens of an issuer whose keys are fetched', () => {
     await lost;
     await expect(async () => standing?.current(settings)).rejects.toMatchObject({ code: 'too_busy' });
     provider.answer = undefined;
-    await expect.poll(() => infos.length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(() => infos.length, patient).toBe(1);
     expect(await standing?.current(settings)).toEqual({ name: 'ana', roles: [] });
   });
 

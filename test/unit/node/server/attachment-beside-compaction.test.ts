@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { at } from '../../../support/conformance/json.ts';
 import { NodeHost } from '../../../support/conformance/node-host.ts';
+import { patient } from '../../../support/patience.ts';
 
 /** More than sockets and buffers on the way take in before they are read. */
 const BYTES = 40_000_000;
@@ -30,13 +31,13 @@ test('a compaction while an attachment is read disturbs neither, even if no revi
   if (first !== undefined) take(first);
   await ask('DELETE', `/db/film/file?rev=${rev}`);
   await ask('POST', '/db/_compact');
-  await expect.poll(() => ask('GET', '/db'), { timeout: 20_000 }).toMatchObject({ compact_running: false });
+  await expect.poll(() => ask('GET', '/db'), patient).toMatchObject({ compact_running: false });
   expect(length).toBeLessThan(BYTES);
   for (let chunk = await reading.next(); chunk !== undefined; chunk = await reading.next()) take(chunk);
   expect([length, hash.digest('hex')]).toEqual([BYTES, createHash('sha256').update(bytes).digest('hex')]);
   await ask('POST', '/db/_compact');
   const diskSize = async () => Number(at(await ask('GET', '/db'), 'disk_size'));
-  await expect.poll(diskSize, { timeout: 20_000 }).toBeLessThan(BYTES / 10);
+  await expect.poll(diskSize, patient).toBeLessThan(BYTES / 10);
 });
 
 async function ask(method: string, path: string, body: Uint8Array | null = null): Promise<unknown> {

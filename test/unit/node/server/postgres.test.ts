@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, startServer } from '../../../../src/node/server/server.ts';
+import { patient } from '../../../support/patience.ts';
 import { CuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
 import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 import { runCommand } from '../run-command.ts';
@@ -82,7 +83,7 @@ describe.skipIf(given === undefined)('a server on PostgreSQL', () => {
     expect([sentOn.status, sentOn.headers.get('location')]).toEqual([307, `${first.url}db/ada?revs=true`]);
     expect(await send(second, 'PUT', 'db/bob', '{"by":"way of the second"}')).toMatchObject({ ok: true });
     await first.close();
-    await expect.poll(async () => (await fetch(`${second.url}_up`)).json(), { timeout: 60_000 }).toEqual(up);
+    await expect.poll(async () => (await fetch(`${second.url}_up`)).json(), patient).toEqual(up);
     expect(await send(second, 'GET', 'db/bob')).toMatchObject({ by: 'way of the second' });
     await send(second, 'DELETE', 'db');
   });
@@ -92,7 +93,7 @@ describe.skipIf(given === undefined)('a server on PostgreSQL', () => {
     const second = await start();
     await send(first, 'PUT', '_config/log/level', '"error"');
     await first.close();
-    await expect.poll(async () => (await fetch(`${second.url}_up`)).status, { timeout: 60_000 }).toBe(200);
+    await expect.poll(async () => (await fetch(`${second.url}_up`)).status, patient).toBe(200);
     expect(await send(second, 'GET', '_config/log/level')).toBe('error');
     await send(second, 'DELETE', '_config/log/level');
   });

@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { PlainRequest } from '../../../../src/base/shared/message.ts';
 import type { Core } from '../../../../src/core/core.ts';
 import { type ServedCore, UserDatabases } from '../../../../src/node/server/user-databases.ts';
+import { patient } from '../../../support/patience.ts';
 import { ask, askJson, openCore } from '../../http/support.ts';
 
 const ends: (() => Promise<void>)[] = [];
@@ -69,11 +70,11 @@ test.for([429, 500, 503, 507])(
     await signUp(core, 'bob');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     await turnOn(core);
-    await vi.waitFor(() => expect(core.registry.has(BOB)).toBe(true));
-    await vi.waitFor(() => expect(asked).toEqual([`GET /${ANA}/_security`]));
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(core.registry.has(BOB)).toBe(true), patient);
+    await vi.waitFor(() => expect(asked).toEqual([`GET /${ANA}/_security`]), patient);
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0), patient);
     await vi.advanceTimersByTimeAsync(5_000);
-    await vi.waitFor(() => expect(asked).toHaveLength(2));
+    await vi.waitFor(() => expect(asked).toHaveLength(2), patient);
     isDown = false;
     await vi.waitFor(async () => {
       await vi.advanceTimersByTimeAsync(5_000);
@@ -81,7 +82,7 @@ test.for([429, 500, 503, 507])(
         200,
         { admins: { names: ['ana'], roles: [] }, members: { names: ['ana'], roles: [] } },
       ]);
-    });
+    }, patient);
     expect(errors).toEqual([
       `The database ${ANA} of a user can't be given: GET was answered with ${status}: {"error":"x"} The next attempt is in 5 seconds.`,
     ]);
@@ -95,14 +96,14 @@ test('what failed is tried again after a restart', async () => {
   const { errors } = follow(core, down);
   const end = ends.pop();
   await signUp(core, 'ana');
-  await vi.waitFor(() => expect(core.registry.has(ANA)).toBe(true));
+  await vi.waitFor(() => expect(core.registry.has(ANA)).toBe(true), patient);
   await deleteUser(core, 'ana');
-  await vi.waitFor(() => expect(errors).toHaveLength(1));
+  await vi.waitFor(() => expect(errors).toHaveLength(1), patient);
   await signUp(core, 'bob');
-  await vi.waitFor(() => expect(core.registry.has(BOB)).toBe(true));
+  await vi.waitFor(() => expect(core.registry.has(BOB)).toBe(true), patient);
   await end?.();
   follow(core);
-  await vi.waitFor(() => expect(core.registry.names()).toEqual(['_users', BOB]));
+  await vi.waitFor(() => expect(core.registry.names()).toEqual(['_users', BOB]), patient);
 });
 
 test('a database that was created and secured in between keeps its security object', async () => {
@@ -123,7 +124,7 @@ test('a database that was created and secured in between keeps its security obje
       200,
       { admins: { names: ['ana', 'bob'], roles: [] }, members: { names: ['ana', 'bob'], roles: ['r'] } },
     ]);
-  });
+  }, patient);
 });
 
 test('the log warns of a database that the user is added to, unless it was that of a former user', async () => {
@@ -134,12 +135,12 @@ test('the log warns of a database that the user is added to, unless it was that 
   for (const name of ['ana', 'bob', 'eve']) await signUp(core, name);
   await turnOn(core);
   const { warnings } = follow(core);
-  await vi.waitFor(() => expect(core.registry.has('userdb-657665')).toBe(true));
+  await vi.waitFor(() => expect(core.registry.has('userdb-657665')).toBe(true), patient);
   // Again for all of them, who are named now.
   await core.config.set('couch_peruser', 'enable', 'false');
   await turnOn(core);
   await signUp(core, 'tom');
-  await vi.waitFor(() => expect(core.registry.has('userdb-746f6d')).toBe(true));
+  await vi.waitFor(() => expect(core.registry.has('userdb-746f6d')).toBe(true), patient);
   expect(warnings).toEqual([
     `The database ${ANA} existed and was not its user's; now the user of that name is an admin and a member of it. If it is for something else, take the name out of its security object, and set another couch_peruser/database_prefix.`,
   ]);

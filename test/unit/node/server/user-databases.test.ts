@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningServer, type ServerOptions, startServer } from '../../../../src/node/server/server.ts';
 import { databaseOfUser, NEW_SECURITY, withoutUser, withUser } from '../../../../src/node/server/user-security.ts';
+import { patient } from '../../../support/patience.ts';
 import { newSchema, postgresUrl } from '../../../support/postgres/postgres.ts';
 
 let temporary = '';
@@ -48,7 +49,7 @@ class Client {
     const path = `_users/org.couchdb.user:${name}`;
     // What was answered with 503 may have been written.
     await expect
-      .poll(async () => (await this.send('PUT', path, user)).status, { timeout: 60_000 })
+      .poll(async () => (await this.send('PUT', path, user)).status, patient)
       .toSatisfy((status) => status === 201 || status === 409);
   }
 
@@ -68,9 +69,7 @@ class Client {
 
   /** Waits until the databases of users are these, and each other one has been looked at. */
   async databases(...names: readonly string[]): Promise<void> {
-    await expect
-      .poll(async () => (await this.send('GET', '_all_dbs')).json, { timeout: 30_000 })
-      .toEqual(['_users', ...names]);
+    await expect.poll(async () => (await this.send('GET', '_all_dbs')).json, patient).toEqual(['_users', ...names]);
   }
 }
 
@@ -130,7 +129,7 @@ describe('a database per user', () => {
     await client.databases(ANA);
     await client.deleteUser('ana');
     const nobodys = { admins: { names: [], roles: ['_admin'] }, members: { names: [], roles: ['_admin'] } };
-    await expect.poll(async () => (await client.securityOf(ANA)).json, { timeout: 30_000 }).toEqual(nobodys);
+    await expect.poll(async () => (await client.securityOf(ANA)).json, patient).toEqual(nobodys);
     await client.set('couch_peruser/delete_dbs', 'true');
     await client.signUp('bob');
     await client.databases(ANA, 'userdb-626f62');
@@ -146,7 +145,7 @@ describe('a database per user', () => {
     await client.signUp('ana');
     await client.set('couch_peruser/enable', 'true');
     await expect
-      .poll(async () => (await client.securityOf(ANA)).json, { timeout: 30_000 })
+      .poll(async () => (await client.securityOf(ANA)).json, patient)
       .toEqual({
         note: 1,
         admins: { names: ['ana', 'old'], roles: [] },
@@ -212,7 +211,7 @@ test.skipIf(url === undefined)(
     const second = await startServer(options);
     running.push(second);
     const [one, other] = [new Client(first), new Client(second)];
-    await expect.poll(async () => (await other.send('GET', '_up')).status, { timeout: 60_000 }).toBe(200);
+    await expect.poll(async () => (await other.send('GET', '_up')).status, patient).toBe(200);
     await one.send('PUT', '_users');
     const names = Array.from({ length: 12 }, (_, n) => `user${n}`);
     const databases = names.map((name) => databaseOfUser('userdb-', name)).sort();
@@ -225,13 +224,11 @@ test.skipIf(url === undefined)(
     }
     await one.deleteUser('user3');
     await expect
-      .poll(async () => (await other.securityOf(databaseOfUser('userdb-', 'user3'))).json.members.names, {
-        timeout: 60_000,
-      })
+      .poll(async () => (await other.securityOf(databaseOfUser('userdb-', 'user3'))).json.members.names, patient)
       .toEqual([]);
     await first.close();
     running.shift();
-    await expect.poll(async () => (await other.send('GET', '_up')).status, { timeout: 60_000 }).toBe(200);
+    await expect.poll(async () => (await other.send('GET', '_up')).status, patient).toBe(200);
     for (const name of names.slice(10)) await other.signUpLater(name);
     await other.databases(...databases);
   },

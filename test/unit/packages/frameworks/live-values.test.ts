@@ -5,6 +5,7 @@ import { database, type Fetch } from '../../../../src/packages/database-client/i
 import { LiveDocument } from '../../../../src/packages/frameworks/live-document.ts';
 import { LiveQuery, LiveView } from '../../../../src/packages/frameworks/live-query.ts';
 import type { Followable, LiveState } from '../../../../src/packages/frameworks/live-value.ts';
+import { patient } from '../../../support/patience.ts';
 
 interface Note {
   text: string;
@@ -44,8 +45,7 @@ function watch<State extends LiveState>(live: Followable<State>) {
   };
   const stop = live.subscribe(listener);
   ends.push(stop);
-  const until = (holds: (state: State) => boolean) =>
-    vi.waitFor(() => expect(holds(live.get())).toBe(true), { timeout: 60_000 });
+  const until = (holds: (state: State) => boolean) => vi.waitFor(() => expect(holds(live.get())).toBe(true), patient);
   return { states, stop, until };
 }
 
@@ -165,7 +165,7 @@ describe('what fails', () => {
       throw new Error('a mistake of a component');
     });
     await notes.update('a', () => ({ text: 'two' }));
-    await vi.waitFor(() => expect(String(unhandled[0])).toContain('a mistake of a component'), { timeout: 60_000 });
+    await vi.waitFor(() => expect(String(unhandled[0])).toContain('a mistake of a component'), patient);
     stop();
     await notes.update('a', () => ({ text: 'three' }));
     await until(({ document }) => document?.text === 'three');
@@ -200,7 +200,10 @@ describe('a live query', () => {
     const called = states.length;
     const finds = asked.filter((request) => request === 'POST /_find').length;
     await notes.put({ _id: 'c', text: 'three', list: 'z' });
-    await vi.waitFor(() => expect(asked.filter((request) => request === 'POST /_find').length).toBeGreaterThan(finds));
+    await vi.waitFor(
+      () => expect(asked.filter((request) => request === 'POST /_find').length).toBeGreaterThan(finds),
+      patient,
+    );
     await notes.put({ _id: 'd', text: 'four', list: 'x' });
     await until(({ documents }) => documents.length === 3);
     expect(states.length).toBe(called + 1);

@@ -8,6 +8,7 @@ import { createPostgresPageStore } from '../../../../src/storage/postgres/postgr
 import { prepareSchema } from '../../../../src/storage/postgres/schema.ts';
 import { StorageLease } from '../../../../src/storage/postgres/storage-lease.ts';
 import { rejects, relaxed } from '../../../conformance/storage/expectations.ts';
+import { patient } from '../../../support/patience.ts';
 import { CuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
 import { dropSchema, newSchema, openPool, postgresUrl, toVersionThree } from '../../../support/postgres/postgres.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
@@ -15,7 +16,7 @@ import { SeededRandom } from '../../../support/seeded-random.ts';
 const url = await postgresUrl();
 /** No lease of this length ends while a test runs, and no beat is made unless something asks for it. */
 const LONG_MS = 3_600_000;
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { ...patient, interval: 20 };
 
 describe.skipIf(url === undefined)('following files in PostgreSQL', () => {
   let proxy: CuttingProxy;

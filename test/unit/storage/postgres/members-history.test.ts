@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { ConnectionPool } from '../../../../src/storage/postgres/connection-pool.ts';
 import { roundsOf } from '../../../support/long-runs.ts';
+import { patient } from '../../../support/patience.ts';
 import { Cluster } from '../../../support/postgres/cluster.ts';
 import { isAdopted, MemberHistory } from '../../../support/postgres/member-history.ts';
 import { MemberServer, waitFor } from '../../../support/postgres/member-server.ts';
@@ -113,7 +114,7 @@ describe.skipIf(url === undefined)('the members of a storage whose PostgreSQL is
       await cluster.startAgain();
       const text = `SELECT FROM ${pool.address.schema}.servers WHERE beaten_on = pg_postmaster_start_time()::text`;
       const renewed = () => pool.repeat('looking', (connection) => connection.query(text));
-      await expect.poll(renewed, { timeout: 60_000 }).toHaveLength(2);
+      await expect.poll(renewed, patient).toHaveLength(2);
     }
     for (const server of [one, two]) {
       const now = await server.members.lookNow();

@@ -3,6 +3,7 @@ import { createSandboxWorkers, readQuickJsWasm } from '../../../../src/node/serv
 import type { ConnectionPool } from '../../../../src/storage/postgres/connection-pool.ts';
 import { createPostgresPageStore } from '../../../../src/storage/postgres/postgres-page-store.ts';
 import { CoreHost } from '../../../support/conformance/core-host.ts';
+import { patient } from '../../../support/patience.ts';
 import { CuttingProxy } from '../../../support/postgres/cutting-proxy.ts';
 import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/postgres/postgres.ts';
 
@@ -97,9 +98,7 @@ describe.skipIf(url === undefined)('round trips to PostgreSQL', () => {
     await host.restart();
     const statements = await statementsOf(async () => {
       await ask('POST', '/db/_compact', {});
-      await expect
-        .poll(async () => JSON.parse(await ask('GET', '/db')).compact_running, { timeout: 60_000 })
-        .toBe(false);
+      await expect.poll(async () => JSON.parse(await ask('GET', '/db')).compact_running, patient).toBe(false);
     });
     console.info(`compaction: ${statements} statements`);
     expect(statements).toBeLessThanOrEqual(60);

@@ -7,6 +7,7 @@ import {
   type SyncOptions,
   sync,
 } from '../../../../../src/packages/database-client/index.ts';
+import { patient } from '../../../../support/patience.ts';
 import { type Asked, closing, FakeService, recordEvents } from './support.ts';
 
 const PUSH = 'sync:push:notes:https://app.example/db/notes';
@@ -88,7 +89,7 @@ describe('sync() requests', () => {
 
   test('with an id without secrets and slashes at the end', async () => {
     begin({ direction: 'push' }, 'https://ana:secret@app.example/db/notes/#here');
-    await vi.waitFor(() => expect(service.documents.size).toBe(1));
+    await vi.waitFor(() => expect(service.documents.size).toBe(1), patient);
     expect(service.documents.get(PUSH)).toMatchObject({ target: 'https://ana:secret@app.example/db/notes' });
   });
 
@@ -166,7 +167,7 @@ describe('while the local service', () => {
     service.fault = () => 503;
     const late = begin();
     const events = recordEvents(late);
-    await vi.waitFor(() => expect(events).toEqual(['error push', 'error pull']));
+    await vi.waitFor(() => expect(events).toEqual(['error push', 'error pull']), patient);
     const failed = {
       state: 'error',
       ...NOTHING_COPIED,
