@@ -3,9 +3,11 @@ import { Presets, SingleBar } from 'cli-progress';
 /** Where progress and messages go: stderr, in the command line. */
 export interface MessageStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
+  /** How often a line of progress comes where there is no terminal. Default: once a second. */
+  readonly progressMs?: number;
 }
 
-/** Shows the progress of a command: a bar on a terminal, elsewhere a line at most once a second. */
+/** Shows the progress of a command: a bar on a terminal, elsewhere a line now and then. */
 export interface Progress {
   /**
    * @param note what has been done so far, in words
@@ -18,7 +20,7 @@ export interface Progress {
 /** Called with the amount that is done and the total, in a unit of the caller's choice. */
 export type OnProgress = (done: number, total: number) => void;
 
-const lineIntervalMs = 1_000;
+const PROGRESS_MS = 1_000;
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface ProgressOptions {
@@ -60,13 +62,14 @@ function barProgress(stream: MessageStream, first: number, { handlesSignals = fa
 }
 
 function lineProgress(stream: MessageStream, first: number | undefined): Progress {
+  const { progressMs = PROGRESS_MS } = stream;
   let total = first;
   let shownAt = performance.now();
   return {
     update(done, note, changed = total) {
       total = changed;
       const now = performance.now();
-      if (now - shownAt < lineIntervalMs) return;
+      if (now - shownAt < progressMs) return;
       shownAt = now;
       const share = total ? `${Math.floor((100 * done) / total)} %, ` : '';
       stream.write(`${share}${note}\n`);
