@@ -9,6 +9,10 @@ import { dropSchema, newSchema, openPool, postgresUrl } from '../../../support/p
 const url = await postgresUrl();
 /** No lease of this length ends while a test runs. */
 const LONG_MS = 3_600_000;
+/** Lasts through the pauses of a busy machine, and its beats are awaited. */
+const SHORT_MS = 3_000;
+/** For tests in which another server beats each fifth of a second. */
+const WATCHED_MS = 8_000;
 
 describe.skipIf(url === undefined)('the lease of a storage', () => {
   let pool: ConnectionPool;
@@ -89,7 +93,7 @@ describe.skipIf(url === undefined)('the lease of a storage', () => {
   });
 
   test('knows whether another server waits for it', async () => {
-    const first = await open('process 1', { leaseMs: 600 });
+    const first = await open('process 1', { leaseMs: SHORT_MS });
     await first.tryTake();
     expect(first.isAwaited).toBe(false);
     const second = await open('process 2');
@@ -104,11 +108,11 @@ describe.skipIf(url === undefined)('the lease of a storage', () => {
     const proxy = await CuttingProxy.start(pool.address.port);
     const own = await ConnectionPool.open({ ...pool.address, host: '127.0.0.1', port: proxy.port });
     const lost: string[] = [];
-    const options = { described: 'cut off', machine: 'here', leaseMs: 900, onLost: (why: string) => lost.push(why) };
+    const options = { described: 'cut off', machine: 'here', leaseMs: SHORT_MS, onLost: (why: string) => lost.push(why) };
     const cutOff = await StorageLease.open(own, new DurableHistory(), options);
     await cutOff.tryTake();
     proxy.isDown = true;
-    const next = await open('next', { leaseMs: 900 });
+    const next = await open('next');
     await next.take();
     expect(cutOff.isHeld).toBe(false);
     await expect.poll(() => lost).toEqual(['the database server was not reached in time']);
@@ -131,7 +135,7 @@ describe.skipIf(url === undefined)('the lease of a storage', () => {
 
   test('tells its owner when another server has it', async () => {
     const lost = new Promise<string>((resolve) => {
-      void open('owner', { leaseMs: 600, onLost: resolve }).then((lease) => lease.tryTake());
+      void open('owner', { leaseMs: SHORT_MS, onLost: resolve }).then((lease) => lease.tryTake());
     });
     await expect.poll(() => sql('DELETE FROM SCHEMA.servers RETURNING id')).toHaveLength(1);
     expect(await lost).toBe('another server has taken it');
@@ -144,7 +148,7 @@ describe.skipIf(url === undefined)('the lease of a storage', () => {
 
   test('is not taken by the clock of a database server that did not take its last beat, but after it was watched', async () => {
     await leaveDead(`clock_timestamp() - interval '1 hour'`, `'another server'`);
-    const next = await open('next', { leaseMs: 3000 });
+    const next = await open('next', { leaseMs: WATCHED_MS });
     expect(await next.tryTake()).toBe(false);
     expect(next.owner?.address).toBe('http://10.0.0.1:5984/');
     const taken = next.take();
@@ -164,9 +168,9 @@ describe.skipIf(url === undefined)('the lease of a storage', () => {
     const rollbacks: string[] = [];
     history.onRollback = ({ code }) => rollbacks.push(code);
     const lost: string[] = [];
-    const owner = await open('owner', { leaseMs: 600, onLost: (why) => lost.push(why) }, history);
+    const owner = await open('owner', { leaseMs: SHORT_MS, onLost: (why) => lost.push(why) }, history);
     await owner.tryTake();
-    const other = await open('other', { leaseMs: 600 });
+    const other = await open('other', { leaseMs: SHORT_MS });
     const taken = other.take().catch(String);
     await expect.poll(() => owner.isAwaited).toBe(true);
     await expect.poll(() => other.owner?.described).toBe('owner');

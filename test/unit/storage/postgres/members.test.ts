@@ -213,8 +213,8 @@ describe.skipIf(url === undefined)('the members of a storage', () => {
     ['a member', false],
     ['the coordinator', true],
   ])('%s whose beats stop is removed by the others, and had stopped before; it joins again', async (_what, takes) => {
-    const cutOff = await open('cut off', { leaseMs: 1500 });
-    const other = await open('other', { leaseMs: 1500 });
+    const cutOff = await open('cut off', { leaseMs: 3_000 });
+    const other = await open('other', { leaseMs: 3_000 });
     if (takes) await cutOff.lease.tryTake();
     for (const server of [other, cutOff]) {
       await waitFor(server, ({ members }) => members.length === 2 && members.some(isCoordinator) === takes);
@@ -295,7 +295,7 @@ describe.skipIf(url === undefined)('the members of a storage', () => {
   });
 
   test('a member that another database server has heard last is removed after it was watched for a lease, and not by the clock', async () => {
-    const one = await open('one', { leaseMs: 3000 });
+    const one = await open('one', { leaseMs: 8_000 });
     await sql(
       `INSERT INTO SCHEMA.servers (id, is_owner, described, machine, until, beaten_on, beats, takes_part)
        VALUES ('dead', false, 'elsewhere', 'there', clock_timestamp() - interval '1 hour', 'another server', 7, true)`,
