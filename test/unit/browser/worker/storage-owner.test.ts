@@ -12,6 +12,9 @@ import { createIndexedDbPageStore } from '../../../../src/storage/indexeddb/inde
 import { patient } from '../../../support/patience.ts';
 import { Origin, toText } from './origin.ts';
 
+/** More than a busy machine takes from one request to the next. */
+const IDLE_MS = 2_000;
+
 let origin: Origin;
 
 beforeEach(() => {
@@ -32,7 +35,7 @@ const request = (method: string, path: string, body: string | null = null) => ({
 
 describe('a service worker without a page', () => {
   it('owns the storage while it works, and releases it when idle', async () => {
-    const owner = origin.createServiceWorker({ idleMs: 50 });
+    const owner = origin.createServiceWorker({ idleMs: IDLE_MS });
     expect(await owner.handle(request('GET', ''))).toBeUndefined();
     expect(await owner.takeIfFree()).toBe(true);
     expect(await owner.handle(request('PUT', 'notes'))).toMatchObject({ status: 201 });
@@ -43,13 +46,13 @@ describe('a service worker without a page', () => {
   });
 
   it('keeps the storage while a body is open', async () => {
-    const owner = origin.createServiceWorker({ idleMs: 20 });
+    const owner = origin.createServiceWorker({ idleMs: IDLE_MS });
     await owner.takeIfFree();
     await owner.handle(request('PUT', 'notes'));
     const docs = Array.from({ length: 2000 }, (_, n) => ({ _id: `doc-${n}`, text: 'x'.repeat(100) }));
     await owner.handle(request('POST', 'notes/_bulk_docs', JSON.stringify({ docs })));
     const answer = await owner.handle(request('GET', 'notes/_all_docs?include_docs=true'));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 1.5 * IDLE_MS));
     expect(owner.isOwner).toBe(true);
     expect(JSON.parse(await toText(answer?.body ?? null)).rows).toHaveLength(2000);
     await vi.waitFor(() => expect(owner.isOwner).toBe(false), patient);

@@ -7,6 +7,9 @@ import { Cable, connect, errorLog, KEY, OTHER_KEY, ok, request, serve, useServer
 
 useServers();
 
+/** The other end of a link counts as lost after six beats, which is more than a pause of a busy machine. */
+const BEAT_MS = 400;
+
 describe('a request to another server', () => {
   test('arrives with all its parts and one more hop, and so does the response', async () => {
     let seen: PlainRequest | undefined;
@@ -136,7 +139,7 @@ describe('a server that is lost', () => {
         if (reached.push(method) === 2) onBoth();
         return reached.length > 2 ? ok : new Promise(() => undefined);
       },
-      { beatMs: 100 },
+      { beatMs: BEAT_MS },
     );
     const cable = await Cable.to(server.url);
     server.addresses.push(cable.url);
@@ -159,7 +162,7 @@ describe('a server that is lost', () => {
 
   test('is noticed although it closes nothing', async () => {
     const { server, cable, both, reached } = await behindCable();
-    const links = connect({ beatMs: 100 });
+    const links = connect({ beatMs: BEAT_MS });
     const write = links.forward(cable.url, request('PUT', { body: '{}' }));
     const read = links.forward(cable.url, request('GET'));
     await both;
@@ -194,7 +197,7 @@ describe('a server that is lost', () => {
     );
     const cable = await Cable.to(server.url);
     server.addresses.push(cable.url);
-    const answer = connect({ beatMs: 50 }).forward(cable.url, request('PUT'));
+    const answer = connect({ beatMs: BEAT_MS }).forward(cable.url, request('PUT'));
     // Far more than six beats: it asks for signs of life again and again.
     await expect.poll(() => cable.sent[0]?.length, patient).toBeGreaterThan(10);
     finish();

@@ -32,11 +32,13 @@ describe('an idle connection', () => {
   });
 
   test('stays open while the server works on the response', async () => {
+    // The request, too, has only so long, and a busy machine may be late with it.
+    const stalledMs = 2_000;
     const slow = async () => {
-      await pause(300);
+      await pause(2 * stalledMs);
       return { status: 200, headers: {}, body: 'at last' };
     };
-    const server = await listen(listenerOf(slow), '127.0.0.1', 0, { stalledMs: 50 });
+    const server = await listen(listenerOf(slow), '127.0.0.1', 0, { stalledMs });
     expect(await (await fetch(server.url)).text()).toBe('at last');
     await server.close();
   });

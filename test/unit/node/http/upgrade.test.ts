@@ -101,7 +101,7 @@ describe('a server with another protocol', () => {
 
   test('does not close them for being idle, but when it closes', async () => {
     let begun = 0;
-    const url = await serve({ beginClose: () => void begun++ }, { stalledMs: 20 });
+    const url = await serve({ beginClose: () => void begun++ }, { stalledMs: 1_000 });
     const { hostname, port } = new URL(url);
     const idle = createConnection(Number(port), hostname);
     idle.on('error', () => undefined);

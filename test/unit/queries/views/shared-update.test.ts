@@ -6,6 +6,7 @@ import { silentLog } from '../../../../src/base/system/log.ts';
 import { createConfig } from '../../../../src/core/config/config-store.ts';
 import type { MapperFactory } from '../../../../src/queries/views/contract.ts';
 import { createViewIndexes } from '../../../../src/queries/views/view-indexes.ts';
+import { patient } from '../../../support/patience.ts';
 import { type Json, ViewFixture, withReader } from '../../../support/view-fixture.ts';
 import { Gate } from '../../database/store/harness.ts';
 import { indexOf, leakedPages } from './leaked-pages.ts';
@@ -98,7 +99,7 @@ test('an index with missing pages that must be rebuilt is built in a new file', 
   await fixture.write(Object.fromEntries(Object.entries(documents(1_000)).slice(10)));
   const group = await fixture.views.open(fixture.database, yearsDesign);
   await withReader(group, async () => undefined);
-  await new Promise((resolve) => setTimeout(resolve, 30));
+  await expect.poll(() => group.info(), patient).toMatchObject({ waitingCommit: false });
   indexOf(fixture.medium).pages.clear();
   // A power cut took the database's last moments, while the index was not.
   const later = await ViewFixture.open({ medium: early });

@@ -49,7 +49,7 @@ test.each([false, true])(
 
 test('a reduce function that never ends fails its query, and no query of other views', async () => {
   const { fixture } = await start();
-  const config = { svc: { os_process_timeout: '100' } };
+  const config = { svc: { os_process_timeout: '1500' } };
   const workers = new InProcessWorkers(1);
   const short = await ViewFixture.open({ config, parts: { sandbox: createTestSandbox({ workers }) } });
   await short.write(documents);
