@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ByteBudget } from '../../../../src/base/shared/byte-budget.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { patient } from '../../../support/patience.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
@@ -281,6 +282,7 @@ describe('a budget of bytes', () => {
   });
 
   test('refuses after the longest waiting time, and serves the next ones', async () => {
+    const timers = noteTimers();
     const budget = new ByteBudget(100, 1_000);
     const [a, b, c] = [budget.open(), budget.open(), budget.open()];
     expect(a.take(60)).toBe(true);
@@ -290,6 +292,6 @@ describe('a budget of bytes', () => {
     vi.advanceTimersByTime(500);
     expect(await refused).toBe(false);
     expect(await served).toBe(true);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readBody, sendBody } from '../../../../src/browser/bridge/body-streams.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { bytes, messagesArrived, pipePair, readAll, sourceOf, until } from './support.ts';
 
 describe('a body', () => {
@@ -166,9 +167,10 @@ describe('the lease of a body', () => {
   });
 
   test('leaves no timer behind', async () => {
+    const timers = noteTimers();
     const [make, read] = pipePair();
     sendBody(sourceOf([bytes(1)]), make);
     await readAll(readBody(read, 1, { isWatched: true }));
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
   });
 });

@@ -296,7 +296,7 @@ describe('a service worker', () => {
     vi.advanceTimersByTime(25_000);
     expect(keepAlive).toHaveBeenCalledTimes(2);
     open();
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
+    await vi.waitFor(() => expect(heard).toHaveLength(2), { ...patient, interval: 0 });
     const [, answer] = heard;
     if (answer?.kind !== 'answer' || answer.response.body === null || typeof answer.response.body !== 'object') {
       throw new Error('no stream came');
@@ -306,8 +306,7 @@ describe('a service worker', () => {
     expect(whileOpen).toBeGreaterThanOrEqual(3);
     const stream = 'stream' in answer.response.body ? String(answer.response.body.stream) : '';
     send({ kind: 'body', stream, step: { step: 'cancel', reason: 'seen enough' } });
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(log).toEqual(['seen enough']);
+    await vi.waitFor(() => expect(log).toEqual(['seen enough']), { ...patient, interval: 0 });
     vi.advanceTimersByTime(60_000);
     expect(keepAlive).toHaveBeenCalledTimes(whileOpen);
   });
@@ -318,8 +317,7 @@ describe('a service worker', () => {
     serve(() => new Promise(() => {}), keepAlive);
     ask(1);
     send({ kind: 'ping' });
-    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setTimeout(resolve, 1));
-    expect(heard).toHaveLength(1);
+    await vi.waitFor(() => expect(heard).toHaveLength(1), { ...patient, interval: 0 });
     vi.advanceTimersByTime(60_000);
     expect(keepAlive).not.toHaveBeenCalled();
   });

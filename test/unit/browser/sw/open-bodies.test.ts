@@ -3,6 +3,7 @@ import { must } from '../../../../src/base/shared/assert.ts';
 import type { ByteStream } from '../../../../src/base/shared/message.ts';
 import { BrokenOff } from '../../../../src/browser/sw/event-ids.ts';
 import { OpenBodies, traitsOf } from '../../../../src/browser/sw/open-bodies.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { FakeFetch } from './fake-scope.ts';
 
 const FIREFOX = traitsOf({ userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0' });
@@ -45,6 +46,7 @@ async function outcome(text: Promise<string>): Promise<unknown> {
 }
 
 test('where service workers are ended without notice, a body fails before the browser cuts it', async () => {
+  const timers = noteTimers();
   const { event, stream, text } = open(new OpenBodies(FIREFOX));
   vi.advanceTimersByTime(50_000);
   expect(await outcome(text)).toBe('open');
@@ -54,7 +56,7 @@ test('where service workers are ended without notice, a body fails before the br
     new BrokenOff('The browser is about to end the service worker; send the request again'),
   );
   await Promise.all(event.waits);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(timers.running).toEqual([]);
 });
 
 test('a body stays open while events arrive, and fails when they stop', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { DatabaseEvent } from '../../../../src/database/changes/contract.ts';
 import { DatabaseWatches, WaitingDatabaseEvents } from '../../../../src/database/changes/database-events.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 
 afterEach(() => {
   vi.useRealTimers();
@@ -91,18 +92,19 @@ describe('a feed of database events', () => {
 
   test('has a timeout, and leaves no timer', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const timers = noteTimers();
     const { events, feed, next } = openFeed();
     const silent = next();
     await vi.advanceTimersByTimeAsync(999);
-    expect(vi.getTimerCount()).toBe(1);
+    expect(timers.running.length).toBe(1);
     await vi.advanceTimersByTimeAsync(1);
     expect(await silent).toBe('timeout');
     const later = next();
     events.tell('created a');
-    expect([await later, vi.getTimerCount()]).toEqual(['created a', 0]);
+    expect([await later, timers.running.length]).toEqual(['created a', 0]);
     const last = next();
     feed.close();
-    expect([await last, vi.getTimerCount()]).toEqual(['ended', 0]);
+    expect([await last, timers.running.length]).toEqual(['ended', 0]);
     feed.close();
     expect(events.listeners.size).toBe(0);
   });

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { id, leavesOf, rev, settle } from '../store/harness.ts';
 import { all, type everything, none, nothing, reader, Watched } from './watched-databases.ts';
 
@@ -131,6 +132,7 @@ describe('a waiting feed', () => {
   test('ends after its timeout, which counts from the last change, and leaves no timer', async () => {
     const watched = await Watched.open();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const timers = noteTimers();
     const { next } = reader(await watched.open({ timeoutMs: 1_000, filter: nothing }));
     expect(await next()).toBe('wait');
     const second = next();
@@ -139,15 +141,16 @@ describe('a waiting feed', () => {
     expect(await second).toBe('wait');
     const end = next();
     await vi.advanceTimersByTimeAsync(999);
-    const timers = vi.getTimerCount();
+    const before = timers.running.length;
     await vi.advanceTimersByTimeAsync(1);
     expect(await end).toBe('end 1 +0');
-    expect(vi.getTimerCount()).toBe(timers - 1);
+    expect(timers.running.length).toBe(before - 1);
   });
 
   test('leaves no timer when it is closed', async () => {
     const watched = await Watched.open();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const timers = noteTimers();
     const feed = await watched.open({ timeoutMs: 1_000 });
     const { next } = reader(feed);
     await next();
@@ -155,6 +158,6 @@ describe('a waiting feed', () => {
     await settle();
     feed.close();
     expect(await last).toBe('over');
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { Commit } from '../../../../src/storage/page-store.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { Bench, Gate, id, leavesOf, put, seeAll, settle, TINY, TINY_PAGES, toWrite } from './harness.ts';
 
 const NEW_EDITS = { newEdits: true, durability: 'relaxed' } as const;
@@ -122,32 +123,13 @@ describe('closing while the medium is full', () => {
 });
 
 describe('timers', () => {
-  /** The timers of the sources that have neither ended nor been removed, each with the place where it was set. */
-  const running = new Map<unknown, string>();
+  let timers: ReturnType<typeof noteTimers>;
 
   beforeEach(() => {
-    running.clear();
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    const { setTimeout, clearTimeout } = globalThis;
-    vi.stubGlobal('setTimeout', (work: () => void, ms?: number) => {
-      const timer = setTimeout(() => {
-        running.delete(timer);
-        work();
-      }, ms);
-      const [place] = new Error('set').stack?.split('\n').filter((line) => line.includes('/src/')) ?? [];
-      // The test runner may set timers of its own meanwhile.
-      if (place !== undefined) running.set(timer, place);
-      return timer;
-    });
-    vi.stubGlobal('clearTimeout', (timer?: NodeJS.Timeout) => {
-      running.delete(timer);
-      clearTimeout(timer);
-    });
+    timers = noteTimers();
   });
-  afterEach(() => {
-    vi.unstubAllGlobals();
-    vi.useRealTimers();
-  });
+  afterEach(() => void vi.useRealTimers());
 
   test('of an idle database store what its journal holds', async () => {
     const bench = new Bench();
@@ -159,7 +141,7 @@ describe('timers', () => {
     await vi.advanceTimersByTimeAsync(1);
     await settle();
     expect(bench.medium.files.get('file')?.journal.size).toBe(0);
-    expect([...running.values()]).toEqual([]);
+    expect(timers.running).toEqual([]);
     await db.close();
   });
 
@@ -197,7 +179,7 @@ describe('timers', () => {
     const closing = db.close();
     gate.open();
     await Promise.all([write, closing]);
-    expect([...running.values()]).toEqual([]);
+    expect(timers.running).toEqual([]);
   });
 
   test('are removed when a database fails', async () => {
@@ -211,12 +193,12 @@ describe('timers', () => {
     });
     const db = await bench.open();
     await put(db, 'a');
-    expect([...running.values()]).toEqual([expect.stringContaining('upkeep.ts')]);
+    expect(timers.running).toEqual([expect.stringContaining('upkeep.ts')]);
     broken = true;
     await expect(put(db, 'b')).rejects.toMatchObject({ code: 'storage_failed' });
     expect(bench.failures.length).toBe(1);
     await expect(put(db, 'c')).rejects.toMatchObject({ code: 'storage_failed' });
     await db.close();
-    expect([...running.values()]).toEqual([]);
+    expect(timers.running).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { heldMs, nextTurn } from '../../../../src/base/shared/turn.ts';
 import { Entrance, FairWork } from '../../../../src/node/http/fair-work.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { type StoppedClock, stopClock } from '../../../support/stopped-clock.ts';
 
 describe('work', () => {
@@ -58,6 +59,7 @@ describe('work', () => {
   });
 
   test('who takes long keeps others waiting for three quarters of a second', async () => {
+    const timers = noteTimers();
     const { begun, begin, end } = works(new FairWork(2));
     for (const name of ['slow', 'slower', 'next', 'last']) void begin(name);
     await vi.advanceTimersByTimeAsync(500);
@@ -65,7 +67,7 @@ describe('work', () => {
     await vi.advanceTimersByTimeAsync(500);
     expect(begun).toEqual(['slow', 'slower', 'next', 'last']);
     for (const name of ['slow', 'slower', 'next', 'last']) await end(name);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
   });
 });
 

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ByteBudget } from '../../../../src/base/shared/byte-budget.ts';
 import { readBody } from '../../../../src/node/http/request-body.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 
 /** Of a request only its headers and its bytes are looked at. */
 function requestOf(length: number): PassThrough & IncomingMessage {
@@ -15,16 +16,18 @@ beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => vi.useRealTimers());
 
 test('a small body arrives in one piece, however it was divided, and leaves no timer', async () => {
+  const timers = noteTimers();
   const incoming = requestOf(6);
   const body = readBody(incoming);
   incoming.write('abc');
   await setImmediate();
   incoming.write('def');
   expect(await body).toEqual(new TextEncoder().encode('abcdef'));
-  expect(vi.getTimerCount()).toBe(0);
+  expect(timers.running).toEqual([]);
 });
 
 test('a small body whose sender is silent for two minutes fails', async () => {
+  const timers = noteTimers();
   const incoming = requestOf(6);
   const outcome = expect(readBody(incoming)).rejects.toMatchObject({
     code: 'request_timeout',
@@ -34,7 +37,7 @@ test('a small body whose sender is silent for two minutes fails', async () => {
   incoming.write('abc');
   await setImmediate();
   vi.advanceTimersByTime(119_999);
-  expect(vi.getTimerCount()).toBe(1);
+  expect(timers.running.length).toBe(1);
   vi.advanceTimersByTime(1);
   await outcome;
   // The answer says so: the connection ends with it.
@@ -46,6 +49,7 @@ const rules = { leastRate: () => 10 };
 
 test('a body whose sender is below the minimum rate fails, however often something arrives', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const timers = noteTimers();
   const incoming = requestOf(60_000);
   const outcome = expect(readBody(incoming, rules)).rejects.toMatchObject({
     code: 'request_timeout',
@@ -62,13 +66,14 @@ test('a body whose sender is below the minimum rate fails, however often somethi
   }
   await setImmediate();
   vi.advanceTimersByTime(9_999);
-  expect(vi.getTimerCount()).toBe(1);
+  expect(timers.running.length).toBe(1);
   vi.advanceTimersByTime(1);
   await outcome;
 });
 
 test('a body at the minimum rate can take any time', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const timers = noteTimers();
   const incoming = requestOf(60_000);
   const body = readBody(incoming, rules);
   for (let minute = 0; minute < 100; minute += 1) {
@@ -77,7 +82,7 @@ test('a body at the minimum rate can take any time', async () => {
     await setImmediate();
   }
   expect(await body).toHaveLength(60_000);
-  expect(vi.getTimerCount()).toBe(0);
+  expect(timers.running).toEqual([]);
 });
 
 test('received bytes count from the first piece on, and wait for memory beyond 64 KB', async () => {

@@ -108,7 +108,12 @@ describe.skipIf(url === undefined)('the lease of a storage', () => {
     const proxy = await CuttingProxy.start(pool.address.port);
     const own = await ConnectionPool.open({ ...pool.address, host: '127.0.0.1', port: proxy.port });
     const lost: string[] = [];
-    const options = { described: 'cut off', machine: 'here', leaseMs: SHORT_MS, onLost: (why: string) => lost.push(why) };
+    const options = {
+      described: 'cut off',
+      machine: 'here',
+      leaseMs: SHORT_MS,
+      onLost: (why: string) => lost.push(why),
+    };
     const cutOff = await StorageLease.open(own, new DurableHistory(), options);
     await cutOff.tryTake();
     proxy.isDown = true;

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { noteTimers } from '../../../../support/noted-timers.ts';
 import { bytes, messagesArrived, reasonOf, sourceOf, streamOf, until } from '../support.ts';
 import { never, newLink, newOwner, pass, request, table, useLinks } from './links.ts';
 
@@ -93,6 +94,7 @@ describe('an abort', () => {
 
 describe('a link that is closed', () => {
   test('answers its open requests 503, and notifies the owner', async () => {
+    const timers = noteTimers();
     const owner = await newOwner();
     owner.answering = () => never;
     const link = newLink();
@@ -102,7 +104,7 @@ describe('a link that is closed', () => {
     expect(reasonOf(await answer)).toBe('The service was closed in this page');
     await until(() => owner.aborted.length === 1);
     expect(reasonOf(await link.handle(request('GET a')))).toBe('The service is closed in this page');
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
     expect(table.snapshot().pending).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { channelName } from '../../../../../src/browser/bridge/instance.ts';
 import { PROTOCOL, type ToAll } from '../../../../../src/browser/bridge/wire.ts';
+import { noteTimers } from '../../../../support/noted-timers.ts';
 import { bytes, reasonOf, sourceOf, streamOf, until } from '../support.ts';
 import { ends, instance, never, newLink, newOwner, pass, request, useLinks } from './links.ts';
 
@@ -42,12 +43,13 @@ describe('an owner that is silent', () => {
   });
 
   test('is not pinged by a link without open requests', async () => {
+    const timers = noteTimers();
     const owner = await newOwner();
     const link = newLink();
     await link.handle(request('GET notes/a'));
     await pass(10_000);
     expect(owner.pings).toBe(0);
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
   });
 
   test('gets the full time again for each request', async () => {
