@@ -130,6 +130,8 @@ export interface Replication {
   readonly asker: Asker;
   /** Why these rights have ended; undefined while they hold. Without it they hold forever. */
   readonly whyEnded?: WhyEnded | undefined;
+  /** Milliseconds since the epoch: when these rights end, if that is known. `whyEnded` says so from then on. */
+  readonly rightsUntil?: number | undefined;
 }
 
 /** A sentence for people. */

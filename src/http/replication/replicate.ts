@@ -5,7 +5,7 @@ import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { RequestUser } from '../../base/shared/message.ts';
 import type { RunResult } from '../../replication/contract.ts';
 import type { ReplicationDocuments } from '../../replication/documents/replication-documents.ts';
-import { ReplicationError } from '../../replication/failure.ts';
+import { cancelled, ReplicationError } from '../../replication/failure.ts';
 import type { ReplicateOutcome, Replicator } from '../../replication/jobs/replicator.ts';
 import { readObject, requireJsonType } from '../request/bodies.ts';
 import { QUERY } from '../request/body-bounds.ts';
@@ -34,15 +34,18 @@ export interface ReplicatorService {
   readonly documents: ReplicationDocuments;
 }
 
-export async function postReplicate({ replicator }: ReplicatorService, context: Context): Promise<Answer> {
+export async function postReplicate(
+  { replicator }: Pick<ReplicatorService, 'replicator'>,
+  context: Context,
+): Promise<Answer> {
   requireJsonType(context);
   const body = await readObject(context, QUERY);
   const base = ownBase(context);
   const ownBases = base.startsWith('/') || base === '' ? [] : [base];
-  const { user, clientAddress: address } = context;
+  const { user, clientAddress: address, identity } = context;
   const { trace } = context.request.observed ?? {};
   const outcome = await replicator
-    .replicate(body, { user, ownBases, address, recheck: recheckOf(context), trace })
+    .replicate(body, { user, ownBases, address, recheck: recheckOf(context), until: identity?.until, trace })
     .catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
   return answerOutcome(context, outcome);
 }
@@ -73,24 +76,32 @@ async function answerResult(context: Context, outcome: Promise<RunResult>): Prom
   const result = outcome.catch((failure: unknown) => Promise.reject(asRunFailure(failure)));
   const early = await settledWithin(result, HEAD_AFTER_MS);
   if (early !== undefined) return jsonAnswer(context, 200, resultText(await early.outcome));
-  const body = new LiveBody(
-    // A client that disconnects ends nothing: the replication continues.
-    { pieces: lateResult(result), heartbeatMs: HEARTBEAT_MS, close: () => undefined },
-    context,
-  );
-  return textAnswer(context, 200, body);
+  // A client that disconnects, or whose token expires, ends only this wait: the replication may continue.
+  const closed = new AbortController();
+  const source = { pieces: lateResult(result, closed.signal), heartbeatMs: HEARTBEAT_MS, close: () => closed.abort() };
+  return textAnswer(context, 200, new LiveBody(source, context));
 }
 
 /** Sends a failure as text, too, for people; then the response breaks off, so that no one takes it for a result. */
-async function* lateResult(result: Promise<RunResult>): AsyncGenerator<string, void, void> {
+async function* lateResult(result: Promise<RunResult>, closed: AbortSignal): AsyncGenerator<string, void, void> {
   yield WAITS;
   try {
-    yield `${resultText(await result)}\n`;
+    yield `${resultText(await unlessClosed(result, closed))}\n`;
   } catch (failure) {
     const { error, reason } = showError(failure);
     yield `${JSON.stringify({ error, reason })}\n`;
     throw failure;
   }
+}
+
+/** Fails with `cancelled` when no one waits any more. */
+function unlessClosed<T>(result: Promise<T>, closed: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = () => reject(cancelled());
+    if (closed.aborted) end();
+    else closed.addEventListener('abort', end, { once: true });
+    result.then(resolve, reject);
+  });
 }
 
 function resultText(result: RunResult): string {

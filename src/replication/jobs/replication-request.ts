@@ -23,7 +23,7 @@ import {
   textsByName,
   textsMember,
 } from './request-members.ts';
-import type { Recheck } from './rights.ts';
+import type { RequestSender } from './rights.ts';
 
 const A_DAY_MS = 86_400_000;
 const RANGES = {
@@ -40,12 +40,9 @@ const MAX_PARALLEL = { workers: 64, connections: 64 };
 const MAX_OF_USERS = { workers: 16, connections: 32 };
 
 /** What a request provides besides its body. */
-export interface RequestOrigin {
-  readonly user: DatabaseUser;
+export interface RequestOrigin extends RequestSender {
   /** Absolute addresses by which the service is known, without a slash at their ends. */
   readonly ownBases: readonly string[];
-  /** Returns the user as the request's credentials stand now; undefined if they are no longer valid. Not kept after the core has ended. */
-  readonly recheck?: Recheck | undefined;
   /** IP address of the client, if it is known. */
   readonly address?: string | undefined;
   /** See `Asker`. */
@@ -56,6 +53,7 @@ export interface RequestOptions extends EndpointOptions {
   readonly defaults: ReplicationDefaults;
   readonly user: DatabaseUser;
   readonly whyEnded?: WhyEnded | undefined;
+  readonly rightsUntil?: number | undefined;
   /** Filter parameters may be any JSON values, sent as text; otherwise they must be strings. */
   readonly takesAnyParameters?: boolean;
 }
@@ -83,7 +81,7 @@ function idOf(body: JsonObject): string | undefined {
 
 /** Runs in steps: a list of ids may be long. Fails with `bad_request`. */
 export function* parseReplication(body: JsonObject, options: RequestOptions): CooperativeTask<Replication> {
-  const { defaults, user, asker, whyEnded } = options;
+  const { defaults, user, asker, whyEnded, rightsUntil } = options;
   const proxy = parseProxy('proxy', memberOf(body, 'proxy'));
   const sourceProxy = parseProxy('source_proxy', memberOf(body, 'source_proxy')) ?? proxy;
   const targetProxy = parseProxy('target_proxy', memberOf(body, 'target_proxy')) ?? proxy;
@@ -106,7 +104,7 @@ export function* parseReplication(body: JsonObject, options: RequestOptions): Co
     connectionTimeoutMs: number('connection_timeout') ?? defaults.connectionTimeoutMs,
     retriesPerRequest: number('retries_per_request') ?? defaults.retriesPerRequest,
     user,
-    whyEnded,
+    ...{ whyEnded, rightsUntil },
     asker,
   };
 }

@@ -2,8 +2,7 @@
 
 import { DatabaseError } from '../../base/errors/database-error.ts';
 import type { JsonObject } from '../../base/json/objects.ts';
-import { orElse } from '../../base/shared/maybe-promise.ts';
-import { runCooperatively, TimeSlice } from '../../base/shared/turn.ts';
+import { runCooperatively } from '../../base/shared/turn.ts';
 import type { DatabaseUser } from '../../database/store/contract.ts';
 import type { Asker, ReadFilter, Replication, RunResult, Standings, Tokens } from '../contract.ts';
 import { RightsEnded } from '../failure.ts';
@@ -24,6 +23,7 @@ import {
 } from './replication-request.ts';
 import { assertMayAsk, assertSelectionFits } from './request-bounds.ts';
 import { assertRights, rightsOfRequest } from './rights.ts';
+import { RightsWatch } from './rights-watch.ts';
 
 /** Ledgers of replications that are over. */
 const MAX_LEDGERS = 100;
@@ -48,8 +48,7 @@ export class Replicator {
   readonly #options: ReplicatorOptions;
   readonly #ended = new AbortController();
   readonly #kept: KeptRequests;
-  #isLooking = false;
-  #isLookDue = false;
+  readonly #watch: RightsWatch;
   /** For replications that are over, by the ids of their checkpoints, the oldest first. */
   readonly #ledgers = new Map<string, RefusedLedger>();
 
@@ -57,7 +56,7 @@ export class Replicator {
     this.#options = options;
     this.#kept = new KeptRequests(options.host.requests);
     this.jobs = new ReplicationJobs(options);
-    options.host.standings?.onChange(() => void this.#endRightless());
+    this.#watch = new RightsWatch(this.jobs, options.host);
   }
 
   /** Fails with `bad_request`, with `unauthorized` and `forbidden` if the user may not cancel the job, and as reading a filter does. */
@@ -99,37 +98,18 @@ export class Replicator {
     }
   }
 
-  /** Ends runs whose users have lost their rights: they fail as soon as they begin again. One check at a time, in turns with other work. */
-  async #endRightless(): Promise<void> {
-    this.#isLookDue = true;
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const timeSlice = new TimeSlice();
-    while (this.#isLookDue) {
-      this.#isLookDue = false;
-      for (const job of this.jobs.list()) {
-        if (timeSlice.isDue) await timeSlice.rest();
-        if (job.state !== 'running' && !job.waits) continue;
-        await orElse(
-          () => assertRights(job.order.replication),
-          () => this.jobs.beginAgain(job),
-        );
-      }
-    }
-    this.#isLooking = false;
-  }
-
   /** Returns what parsing a request needs. */
   requestOptions(origin: RequestOrigin, asker: Asker = askerOf(origin)): RequestOptions {
-    const { user, ownBases, recheck } = origin;
-    const { fetch, fetchThrough, isBrowserFetch, guard, standings, tokenSource } = this.#options.host;
+    const { user, ownBases, until } = origin;
+    const { fetch, fetchThrough, isBrowserFetch, guard, standings, tokenSource, clock } = this.#options.host;
     const { defaults, headerRules } = this.#options.settings();
     const known = this.#options.ownBase();
     // In a browser a page may use the address of a server that the service replaces; the replicator then means the server.
     const asked = isBrowserFetch === true ? [] : ownBases;
     return {
       user,
-      whyEnded: rightsOfRequest(user, recheck, standings),
+      whyEnded: rightsOfRequest(origin, standings, () => clock.now()),
+      rightsUntil: until,
       asker,
       ownBases: known === undefined ? asked : [known, ...asked],
       isOwn: async (url) => guard !== undefined && (isBelow(url, asked) || (await guard.isOwn(url))),
@@ -171,7 +151,7 @@ export class Replicator {
       },
     };
     if (origin === undefined) this.#assertMayAsk(order);
-    return this.jobs.add({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
+    return this.#begin({ id, replication: retryOf(order.replication, ids), origin, owner, listener, isKept: false });
   }
 
   get standings(): Standings | undefined {
@@ -188,6 +168,7 @@ export class Replicator {
 
   async close(): Promise<void> {
     this.#ended.abort();
+    this.#watch.close();
     await this.jobs.close();
   }
 
@@ -208,7 +189,12 @@ export class Replicator {
   /** Fails if the user, or all users together, have requested too many. */
   #add(order: JobOrder): Job {
     this.#assertMayAsk(order);
-    return this.jobs.add({ ...order, listener: this.#ledgerKeeper });
+    return this.#begin({ ...order, listener: this.#ledgerKeeper });
+  }
+
+  #begin(order: JobOrder): Job {
+    this.#watch.expect(order.replication.rightsUntil);
+    return this.jobs.add(order);
   }
 
   #assertMayAsk({ owner, replication }: JobOrder): void {

@@ -13,19 +13,34 @@ const ADMIN_ROLE = '_admin';
 /** Returns the user as the request's credentials stand now; undefined if they are no longer valid. */
 export type Recheck = () => MaybePromise<DatabaseUser | undefined>;
 
-/** For a request. `recheck`: undefined if there were no credentials, or if they are no longer known. */
+/** Who sent a request, and how long that holds. */
+export interface RequestSender {
+  readonly user: DatabaseUser;
+  /** Undefined if there were no credentials, or if they are no longer known. Not kept after the core has ended. */
+  readonly recheck?: Recheck | undefined;
+  /** Milliseconds since the epoch: when the token of the request expires. */
+  readonly until?: number | undefined;
+}
+
 export function rightsOfRequest(
-  user: DatabaseUser,
-  recheck: Recheck | undefined,
+  { user, recheck, until }: RequestSender,
   standings: Standings | undefined,
+  now: () => number,
 ): WhyEnded | undefined {
-  if (recheck !== undefined) {
-    return async () => {
-      const now = await recheck();
-      return now === undefined ? gone(user.name) : whyNot(user, { kind: 'account', roles: now.roles }, false);
-    };
-  }
-  return standings && (async () => whyNot(user, await standings.of(user.name), false));
+  const whyEnded = recheck === undefined ? standings && byStanding(user, standings) : byCredentials(user, recheck);
+  if (until === undefined) return whyEnded;
+  return () => (until <= now() ? expired(user.name) : whyEnded?.());
+}
+
+function byCredentials(user: DatabaseUser, recheck: Recheck): WhyEnded {
+  return async () => {
+    const now = await recheck();
+    return now === undefined ? gone(user.name) : whyNot(user, { kind: 'account', roles: now.roles }, false);
+  };
+}
+
+function byStanding(user: DatabaseUser, standings: Standings): WhyEnded {
+  return async () => whyNot(user, await standings.of(user.name), false);
 }
 
 /**
@@ -68,6 +83,10 @@ function whyNot({ name, roles }: DatabaseUser, standing: Standing, isVouchedFor:
 function gone(name: string | null): string {
   if (name === null) return 'A client without a name requested this replication, and such clients are refused now.';
   return `${whoOf(name)} requested this replication, and the account or the credentials are no longer valid.`;
+}
+
+function expired(name: string | null): string {
+  return `${whoOf(name)} requested this replication with a token, which has expired. Send the request again with a new one.`;
 }
 
 function whoOf(name: string | null): string {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RequestStore, Standing, Standings } from '../../../../src/replication/contract.ts';
+import { ReplicationError } from '../../../../src/replication/failure.ts';
 import { rightsOfDocument, rightsOfRequest } from '../../../../src/replication/jobs/rights.ts';
 import { openReplicator, settle } from './support.ts';
 
@@ -17,6 +18,8 @@ function standingsOf(known: Readonly<Record<string, Standing>>) {
   return { standings, tell: () => listeners.map((listener) => listener()) };
 }
 
+const now = () => 1_000;
+
 describe('the rights of a replication request', () => {
   test.each<[what: string, tim: Standing, why: RegExp | undefined]>([
     ['hold with the role', account('more', 'team'), undefined],
@@ -26,16 +29,29 @@ describe('the rights of a replication request', () => {
     ['end where there never was one', unknown(false), /no longer valid/],
     ['hold where others vouch for users', unknown(true), undefined],
   ])('end for %s', async (_what, tim, why) => {
-    const told = await rightsOfRequest(TIM, undefined, standingsOf({ tim }).standings)?.();
+    const told = await rightsOfRequest({ user: TIM }, standingsOf({ tim }).standings, now)?.();
     if (why === undefined) expect(told).toBeUndefined();
     else expect(told).toMatch(why);
   });
 
   test('are those of its credentials if these are known', async () => {
     const { standings } = standingsOf({ tim: GONE });
-    expect(await rightsOfRequest(TIM, () => TIM, standings)?.()).toBeUndefined();
-    expect(await rightsOfRequest(TIM, () => undefined, standings)?.()).toMatch(/no longer valid/);
-    expect(await rightsOfRequest(TIM, () => ({ ...TIM, roles: [] }), standings)?.()).toMatch(/had the role/);
+    expect(await rightsOfRequest({ user: TIM, recheck: () => TIM }, standings, now)?.()).toBeUndefined();
+    expect(await rightsOfRequest({ user: TIM, recheck: () => undefined }, standings, now)?.()).toMatch(
+      /no longer valid/,
+    );
+    expect(await rightsOfRequest({ user: TIM, recheck: () => ({ ...TIM, roles: [] }) }, standings, now)?.()).toMatch(
+      /had the role/,
+    );
+  });
+
+  test.each([
+    ['while its credentials are known', { recheck: () => TIM }, undefined],
+    ['in another core', {}, standingsOf({ tim: account('team') }).standings],
+    ['where there are no accounts', {}, undefined],
+  ])('end with its token, %s', async (_where, more, standings) => {
+    expect(await rightsOfRequest({ user: TIM, until: 1_001, ...more }, standings, now)?.()).toBeUndefined();
+    expect(await rightsOfRequest({ user: TIM, until: 1_000, ...more }, standings, now)?.()).toMatch(/has expired/);
   });
 });
 
@@ -64,6 +80,26 @@ describe('the rights of a replication document', () => {
     if (why === undefined) expect(told).toBeUndefined();
     else expect(told).toMatch(why);
   });
+});
+
+test('a replication that is requested once fails when its token expires', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const service = openReplicator();
+    const until = service.now + 60_000;
+    const asked = await service.replicator.replicate({ source: 'a', target: 'b' }, { user: TIM, ownBases: [], until });
+    if (asked.kind !== 'running') throw new Error(`it is ${asked.kind}`);
+    const failed = expect(asked.result).rejects.toMatchObject({ code: 'unauthorized' });
+    await settle();
+    expect(service.runs).toHaveLength(1);
+    service.now = until;
+    vi.advanceTimersByTime(60_000);
+    await failed;
+    expect([service.runs[0]?.signal.aborted, service.replicator.jobs.list()]).toEqual([true, []]);
+    await service.replicator.close();
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe('a continuous replication', () => {
@@ -107,6 +143,34 @@ describe('a continuous replication', () => {
       1,
     ]);
     expect(requests.text).toBe('[]');
+  });
+
+  test.each([
+    ['that runs', false],
+    ['that waits for its next attempt', true],
+  ])('%s ends when its token expires', async (_what, fails) => {
+    service = openReplicator();
+    const until = service.now + 60_000;
+    await service.replicator.replicate(LIVE, { ...origin, recheck: () => TIM, until: until + 60_000 });
+    await service.replicator.replicate({ ...LIVE, source: 'c' }, { ...origin, recheck: () => TIM, until });
+    await settle();
+    if (fails) {
+      const isRetryable = true;
+      service.runs[1]?.fail(new ReplicationError('bad_request', 'busy', { isRetryable, retryAfterMs: 3_600_000 }));
+      await settle();
+    }
+    const states = async (now: number) => {
+      const passed = now - service.now;
+      service.now = now;
+      vi.advanceTimersByTime(passed);
+      for (let turn = 0; turn < 5; turn++) await settle();
+      return service.replicator.jobs.list().map(({ state }) => state);
+    };
+    expect(await states(until - 1)).toEqual(['running', fails ? 'crashing' : 'running']);
+    expect(await states(until)).toEqual(['running', 'failed']);
+    expect(service.replicator.jobs.list()[1]?.lastFailure).toMatch(/^unauthorized: .* has expired/);
+    expect(await states(until + 60_000)).toEqual(['failed', 'failed']);
+    expect(service.runs).toHaveLength(2);
   });
 
   test("that was stored isn't started for a user without rights", async () => {
