@@ -133,7 +133,7 @@ export class Peer {
   /**
    * Replaces the document, also if someone else wrote it in the meantime, and returns its revision. `known`: the revision last
    * seen. Writes nothing and returns undefined if the stored revision is older: the database has lost something, or is another one.
-   * Fails with `forbidden` if the peer accepts none. `isJustSeen`: it was the stored one a moment ago.
+   * Fails with `forbidden` if the peer accepts none, and with `storage_full` if it has no space for it now. `isJustSeen`: it was the stored one a moment ago.
    */
   async writeCheckpoint(
     id: string,
@@ -170,8 +170,8 @@ export class Peer {
         continue;
       }
       // A document that was readable a moment ago, and can't be written, is read-only here.
-      if (outcome.status === FULL || READ_ONLY.includes(outcome.status))
-        throw takesNoCheckpoint(this.name, outcome, 'forbidden');
+      if (READ_ONLY.includes(outcome.status)) throw takesNoCheckpoint(this.name, outcome, 'forbidden');
+      if (outcome.status === FULL) throw takesNoCheckpoint(this.name, outcome, 'storage_full');
       if (OF_CONTENT.includes(outcome.status)) {
         throw takesNoCheckpoint(this.name, outcome, outcome.status === TOO_LARGE ? 'too_large' : 'bad_request');
       }

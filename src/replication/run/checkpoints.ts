@@ -37,8 +37,8 @@ type Side = keyof Ends<unknown>;
 
 export class Checkpoints {
   readonly #options: CheckpointsOptions;
-  /** Ends that accept no checkpoints. */
-  readonly #refusing: Set<Side>;
+  /** Ends that did not take the last checkpoint, and whether they may take the next one: there may be space again. */
+  readonly #refusing: Map<Side, 'for now' | 'for good'>;
   /** The last known revision of each end's checkpoint. */
   readonly #known: Map<Side, string>;
   /** Whether the source accepts requests to make everything durable. */
@@ -47,7 +47,7 @@ export class Checkpoints {
   /** `former`: of the same session. */
   constructor(options: CheckpointsOptions, former?: Checkpoints) {
     this.#options = options;
-    this.#refusing = former === undefined ? new Set() : former.#refusing;
+    this.#refusing = former === undefined ? new Map() : former.#refusing;
     this.#known = former === undefined ? new Map() : former.#known;
   }
 
@@ -110,10 +110,13 @@ export class Checkpoints {
     await this.#writeTo('target', history, this.#oneSidedCheckpoint('source', targetSeq));
     // The target's refusal may be new.
     const seq = targetSeq ?? (await this.#targetSeqIfAlone());
-    const isNew = !this.#refusing.has('source');
+    const refused = this.#refusing.has('source');
     await this.#writeTo('source', history, this.#oneSidedCheckpoint('target', seq));
-    if (!isNew || !this.#refusing.has('source')) return;
-    await this.#writeTo('target', history, this.#oneSidedCheckpoint('source', await this.#seqOf(peers.target)));
+    const refuses = this.#refusing.has('source');
+    // What the target's checkpoint says of the source is no longer so.
+    if (refuses === refused) return;
+    const newSeq = refuses ? await this.#seqOf(peers.target) : undefined;
+    await this.#writeTo('target', history, this.#oneSidedCheckpoint('source', newSeq));
   }
 
   async #targetSeqIfAlone(): Promise<Sequence | undefined> {
@@ -132,16 +135,20 @@ export class Checkpoints {
   }
 
   async #writeTo(side: Side, history: readonly HistoryEntry[], alone: OneSidedCheckpoint | undefined): Promise<void> {
-    if (this.#refusing.has(side)) return;
+    const former = this.#refusing.get(side);
+    if (former === 'for good') return;
     const { peers, log } = this.#options;
     try {
       const isFirst = !this.#known.has(side);
       const hasBegun = side === 'source' && (await this.#beginAtSource(history));
       this.#noteWritten(side, await this.#writeRecord(side, history, alone, hasBegun));
       if (isFirst) await this.#checkWritten(side, history);
+      if (this.#refusing.delete(side))
+        log.info(`replication: the ${side} ${peers[side].name} accepts checkpoints again`);
     } catch (failure) {
       if (!isRefusalToStore(failure)) throw failure;
-      this.#refusing.add(side);
+      this.#refusing.set(side, failure.code === 'storage_full' ? 'for now' : 'for good');
+      if (former !== undefined) return;
       const rest =
         this.#refusing.size === 1 ? 'only the other end stores it' : 'the next run has to read all changes again';
       log.info(`replication: the ${side} ${peers[side].name} accepts no checkpoint (${failure.reason}); ${rest}`);
@@ -210,11 +217,15 @@ export class Checkpoints {
 
   async #commitSource(): Promise<string | undefined> {
     const { source } = this.#options.peers;
-    try {
-      if (this.#sourceCommits) return await source.commit();
-    } catch (failure) {
-      if (!isRefusal(failure)) throw failure;
-      this.#sourceCommits = false;
+    for (let attempt = 1; this.#sourceCommits; attempt++) {
+      try {
+        return await source.commit();
+      } catch (failure) {
+        if (!isRefusal(failure)) throw failure;
+        this.#sourceCommits = failure.code === 'unauthorized' && attempt === 1;
+        // If the credentials have ended, this fails, too, or gets others, with which the source may accept it.
+        if (this.#sourceCommits) await infoOf(source);
+      }
     }
     return (await infoOf(source)).instance;
   }
@@ -237,7 +248,7 @@ function isRefusal(failure: unknown): failure is ReplicationError {
 
 /** Whether an end accepts no checkpoint. One whose credentials have ended may accept it later: then this session ends, as by any other request. */
 function isRefusalToStore(failure: unknown): failure is ReplicationError {
-  return failure instanceof ReplicationError && failure.code === 'forbidden';
+  return failure instanceof ReplicationError && (failure.code === 'forbidden' || failure.code === 'storage_full');
 }
 
 /** Whether an end can't store the content of a checkpoint. */
