@@ -78,7 +78,10 @@ export class Seat {
     await cluster.whenSettings(() => cluster.settings.version !== '');
     const { settings } = this;
     if (settings !== undefined) return settings;
-    throw new DatabaseError('storage_blocked', 'The server that owns the storage does not answer');
+    throw new DatabaseError(
+      'storage_blocked',
+      'The server that owns the storage does not answer. It may be starting: try again in a moment.',
+    );
   }
 
   /** Has the servers follow what the settings say of the owners of databases. */

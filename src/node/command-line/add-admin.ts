@@ -32,7 +32,11 @@ interface Streams {
 export async function addAdmin(options: AddAdminOptions, streams: Streams): Promise<void> {
   const { admin, dataFolder, storage, configFile = storage ?? join(dataFolder, CONFIG_FILE) } = options;
   const password = await readPassword(admin, streams);
-  if (password === '') throw new DatabaseError('bad_request', 'The password is empty; nothing was changed.');
+  if (password === '')
+    throw new DatabaseError(
+      'bad_request',
+      'The password is empty; nothing was changed. Run the command again, and give one.',
+    );
   if (configFile === storage) return addToStorage(options, storage, password, streams);
   await mkdir(dirname(configFile), { recursive: true });
   await setPassword(admin, password, { kept: new IniFile(configFile, silentLog), place: configFile }, streams);
@@ -74,5 +78,5 @@ async function readPassword(admin: string, { stdin, stderr }: Streams): Promise<
   if (first === undefined) return readFirstLine(stdin);
   const second = await askSecret(stdin, stderr, 'Repeat the password: ');
   if (first === second) return first;
-  throw new DatabaseError('bad_request', 'The two passwords differ; nothing was changed.');
+  throw new DatabaseError('bad_request', 'The two passwords differ; nothing was changed. Run the command again.');
 }

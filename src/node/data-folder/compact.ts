@@ -30,7 +30,10 @@ export async function* compactData(options: CompactOptions): AsyncGenerator<Comp
     try {
       const missing = options.databases.find((name) => !registry.has(name));
       if (missing !== undefined) {
-        throw new DatabaseError('not_found', `There is no database "${missing}" in ${storage.place}.`);
+        throw new DatabaseError(
+          'not_found',
+          `There is no database "${missing}" in ${storage.place}. Check the spelling of its name.`,
+        );
       }
       for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
         const compacted = Promise.resolve(registry.use(database, compactOne));

@@ -124,7 +124,10 @@ async function choose({ from, to }: Ends, { databases, replace }: CopyOptions): 
   const listed = (await listOf(from)) ?? new Map<string, string>();
   const missing = databases.find((name) => !listed.has(name));
   if (missing !== undefined) {
-    throw new DatabaseError('not_found', `There is no database "${missing}" in ${from.place}.`);
+    throw new DatabaseError(
+      'not_found',
+      `There is no database "${missing}" in ${from.place}. Check the spelling of its name.`,
+    );
   }
   const there = (await listOf(to)) ?? new Map<string, string>();
   const names = databases.length > 0 ? databases : [...listed.keys()].sort();

@@ -94,7 +94,10 @@ async function* verifyAll(verification: Verification): AsyncGenerator<DatabaseFi
   if (list.damage.length + listRepairs.length > 0) yield { database: LIST, ...list, repairs: listRepairs };
   for (const database of options.databases.length > 0 ? options.databases : registry.names()) {
     if (!registry.names().includes(database)) {
-      throw new DatabaseError('not_found', `There is no database "${database}" in ${place}.`);
+      throw new DatabaseError(
+        'not_found',
+        `There is no database "${database}" in ${place}. Check the spelling of its name.`,
+      );
     }
     const verified = Promise.resolve(registry.use(database, (opened) => verifyOne(verification, opened)));
     // A database that can't be read must not keep the others from being verified.

@@ -14,6 +14,7 @@ const SHORT_BYTES = 65_536;
 const ROW_BYTES = 16_384;
 /** Bytes to read of a response that says why a request was refused. */
 const ERROR_BYTES = 16_384;
+const NO_DATABASE = 'That is not how a database answers: check the address, and what is between.';
 
 /** The server refused a whole request and did none of it. */
 export class RefusalError extends Error {
@@ -119,7 +120,7 @@ export class RemoteDatabase {
   }
 
   #unexpected(what: string): DatabaseError {
-    return new DatabaseError('storage_failed', `${this.url}/_bulk_docs answered ${what}.`);
+    return new DatabaseError('storage_failed', `${this.url}/_bulk_docs answered ${what}. ${NO_DATABASE}`);
   }
 
   /** All live documents, as the body of `_all_docs?include_docs=true`. */
@@ -188,10 +189,7 @@ export class RemoteDatabase {
   async #json(response: Response, longest: number): Promise<unknown> {
     const { text, isWhole } = await this.#read(shortAnswer(response, { longest }));
     if (!isWhole) {
-      throw new DatabaseError(
-        'storage_failed',
-        `${this.url} answered with more than ${longest} bytes; it is not a database.`,
-      );
+      throw new DatabaseError('storage_failed', `${this.url} answered with more than ${longest} bytes. ${NO_DATABASE}`);
     }
     try {
       return JSON.parse(text);
@@ -217,9 +215,13 @@ export class RemoteDatabase {
   }
 
   #broken(cause: unknown): DatabaseError {
-    return new DatabaseError('storage_failed', `The response of ${this.url} broke off: ${rootMessage(cause)}.`, {
-      cause,
-    });
+    return new DatabaseError(
+      'storage_failed',
+      `The response of ${this.url} broke off: ${rootMessage(cause)}. Run the command again.`,
+      {
+        cause,
+      },
+    );
   }
 
   async #assertOk(response: Response, what: string): Promise<void> {

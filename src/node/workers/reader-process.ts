@@ -56,7 +56,10 @@ export async function startReader({ options, path, secret, readers, port }: Star
   const log = createLoggedEntries(() => config, addEntry);
   try {
     if (!(await forwarder.whenConnected(OWNER_MS))) {
-      throw new DatabaseError('storage_blocked', 'The process that owns the databases does not answer');
+      throw new DatabaseError(
+        'storage_blocked',
+        'The process that owns the databases does not answer. It may be starting: try again in a moment.',
+      );
     }
     const home = await followHome(options);
     const { store: storage } = home;

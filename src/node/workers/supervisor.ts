@@ -194,7 +194,10 @@ class Supervisor {
       this.#ownerFailures = performance.now() - startedAt < STABLE_MS ? this.#ownerFailures + 1 : 0;
       if (this.#ownerFailures > MAX_OWNER_FAILURES) {
         this.#fail(
-          new DatabaseError('storage_failed', `The process that owns the databases ended again and again: ${why}.`),
+          new DatabaseError(
+            'storage_failed',
+            `The process that owns the databases ended again and again: ${why}. Remove the cause, which the log names, and start the server again.`,
+          ),
         );
         return;
       }

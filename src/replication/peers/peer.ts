@@ -176,7 +176,7 @@ export class Peer {
         throw takesNoCheckpoint(this.name, outcome, outcome.status === TOO_LARGE ? 'too_large' : 'bad_request');
       }
       if (attempt < CHECKPOINT_ATTEMPTS) continue;
-      const reason = `The checkpoint in ${this.name} is overwritten by others again and again. Another replication may use the same id.`;
+      const reason = `The checkpoint in ${this.name} is overwritten by others again and again. Another replication may use the same id: see that only one of them runs.`;
       throw new ReplicationError('replication_failed', reason, { isRetryable: true });
     }
   }

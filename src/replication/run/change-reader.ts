@@ -87,7 +87,11 @@ function withoutDesignDocs(page: ChangesPage): ChangesPage {
 }
 
 function standsStill(name: string): ReplicationError {
-  return new ReplicationError('replication_failed', `${name} returns the same changes again and again`, {
-    isRetryable: true,
-  });
+  return new ReplicationError(
+    'replication_failed',
+    `${name} returns the same changes again and again. Something between may repeat old responses: see that _changes is not cached.`,
+    {
+      isRetryable: true,
+    },
+  );
 }

@@ -45,9 +45,13 @@ export const runReplication: RunReplication = async (replication, checkpointId, 
 };
 
 function changesAgain(failure: EndChanged): ReplicationError {
-  return new ReplicationError('replication_failed', `${failure.message}, several times in a row`, {
-    isRetryable: true,
-  });
+  return new ReplicationError(
+    'replication_failed',
+    `${failure.message}, several times in a row. Find out what replaces or restores it, and stop that.`,
+    {
+      isRetryable: true,
+    },
+  );
 }
 
 export const readFilter: ReadFilter = async (replication, filter, host, signal) => {

@@ -76,7 +76,11 @@ test('needs two places', async () => {
 
 test('says which database is not there', async () => {
   const copied = await runCommand(['copy', '--from', dataFolder, '--to', join(temporary, 'none'), 'notes', 'other']);
-  expect(copied).toEqual({ code: 1, stdout: '', stderr: `There is no database "other" in ${dataFolder}.\n` });
+  expect(copied).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `There is no database "other" in ${dataFolder}. Check the spelling of its name.\n`,
+  });
 });
 
 test('copies named databases, beside others', async () => {

@@ -92,7 +92,9 @@ describe.skipIf(given === undefined)('on databases in PostgreSQL', () => {
     const repaired = await runCommand(['verify', '--repair', '--storage', damaged]);
     expect(repaired.stdout).toContain("note-0, which can't be read; restore it from a backup or another replica.");
     const names = await runCommand(['verify', 'other', '--storage', storage]);
-    expect(names.stderr).toMatch(/^There is no database "other" in postgres:\/\/.* \(schema test_\w+\)\.\n$/);
+    expect(names.stderr).toMatch(
+      /^There is no database "other" in postgres:\/\/.* \(schema test_\w+\)\. Check the spelling of its name\.\n$/,
+    );
   });
 
   test('compact makes them smaller', async () => {

@@ -13,7 +13,7 @@ describe('an import stops with an error', () => {
     expect(await runCommand(['import', url, '-'], '{"_id":"a"}\n{"_id":"b"}')).toMatchObject({
       code: 1,
       stdout: `0 written, 0 refused (${url})\n`,
-      stderr: `${url}/_bulk_docs answered 1 rows for 2 documents.\n`,
+      stderr: `${url}/_bulk_docs answered 1 rows for 2 documents. That is not how a database answers: check the address, and what is between.\n`,
     });
   });
 
