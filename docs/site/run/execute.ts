@@ -25,11 +25,13 @@ type Run = (scope: Scope) => Promise<unknown>;
 /** An asynchronous function of which only the text is known. It is not strict: it needs `with`. */
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as new (...source: string[]) => Run;
 
-/** The variables by which code reaches the database. When `isOver`, what still runs, as loops and the handlers of apps do, reaches nothing any more. */
-export function createAccess(database: PageDatabase, isOver: () => boolean): Scope {
+/**
+ * The variables by which code reaches the database. When `isOver`, what still runs, as loops and the handlers of apps do, reaches nothing any more;
+ * `end` breaks off what it waits for.
+ */
+export function createAccess(database: PageDatabase, isOver: () => boolean, end: AbortSignal): Scope {
   const ask: typeof fetch = async (input, init) => {
-    const response = isOver() ? undefined : await database.fetch(input, init);
-    if (response !== undefined && !isOver()) return response;
+    if (!isOver()) return database.fetch(input, { signal: end, ...init });
     const reason = 'This code was run again, or its page was emptied.';
     return Response.json({ error: 'gone', reason }, { status: 410 });
   };

@@ -19,8 +19,10 @@ export class Blocks {
   #scope: Scope | undefined;
   /** How many blocks have run, from the first. */
   #done = 0;
-  /** How often each app has run. */
-  readonly #runs = new WeakMap<HTMLElement, number>();
+  /** Ends what was started since the page was emptied. */
+  #end = new AbortController();
+  /** Ends what the last run of each app has started. */
+  readonly #apps = new WeakMap<HTMLElement, AbortController>();
   /** One at a time. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -67,6 +69,9 @@ export class Blocks {
   async #reset(): Promise<void> {
     this.#scope = undefined;
     this.#done = 0;
+    this.#end.abort();
+    this.#end = new AbortController();
+    for (const one of this.#elements) this.#apps.get(one)?.abort();
     await this.#database.empty();
   }
 
@@ -76,13 +81,14 @@ export class Blocks {
     setState(element, 'Starting Settee …');
     await this.#reset();
     const scope: Scope = {};
-    this.#scope = Object.assign(scope, this.#access(scope));
+    this.#scope = Object.assign(scope, this.#access(scope, this.#end));
     if (INTERFACE.test(this.#path)) await this.#runPagesBefore(element, scope);
     return scope;
   }
 
-  #access(scope: Scope, isReplaced = () => false): Scope {
-    return createAccess(this.#database, () => isReplaced() || this.#scope !== scope || !this.#elements[0]?.isConnected);
+  #access(scope: Scope, { signal }: AbortController): Scope {
+    const isOver = () => signal.aborted || this.#scope !== scope || !this.#elements[0]?.isConnected;
+    return createAccess(this.#database, isOver, signal);
   }
 
   async #runPagesBefore(element: HTMLElement, scope: Scope): Promise<void> {
@@ -102,11 +108,10 @@ export class Blocks {
     if (element === undefined || scope === undefined) return;
     const answer = answerOf(element);
     const code: Code = JSON.parse(element.dataset['code'] ?? '');
-    const isApp = code.html !== undefined;
-    const run = (this.#runs.get(element) ?? 0) + 1;
-    this.#runs.set(element, run);
     // What an app follows would otherwise be followed once more by each further run.
-    const isReplaced = () => isApp && this.#runs.get(element) !== run;
+    this.#apps.get(element)?.abort();
+    const end = code.html === undefined ? this.#end : new AbortController();
+    if (end !== this.#end) this.#apps.set(element, end);
     const fail = (error: unknown) => {
       answer.error(error);
       element.dataset['outcome'] = 'failed';
@@ -114,12 +119,12 @@ export class Blocks {
     this.#database.onExchange = (exchange) => answer.exchange(exchange);
     scope['setteeFollow'] = (loop: Loop) => {
       const running = loop(consoleFor(answer));
-      running.catch((error) => this.#scope === scope && !isReplaced() && fail(error));
+      running.catch((error) => end.signal.aborted || fail(error));
       return Promise.race([running, this.#database.waits()]);
     };
     try {
       if (code.html !== undefined) {
-        Object.assign(scope, this.#access(scope, isReplaced));
+        Object.assign(scope, this.#access(scope, end));
         scope['document'] = await answer.frame(code.html);
       }
       answer.value(await execute(code, scope, answer));
@@ -128,9 +133,9 @@ export class Blocks {
     } catch (error) {
       fail(error);
     }
-    if (isApp) Object.assign(scope, this.#access(scope));
+    Object.assign(scope, this.#access(scope, this.#end));
     // An app goes on. What other blocks have left behind would be shown below one that runs later.
-    if (!isApp) this.#database.onExchange = () => undefined;
+    if (code.html === undefined) this.#database.onExchange = () => undefined;
     for (const one of buttonsIn(element)) one.hidden = false;
   }
 }
