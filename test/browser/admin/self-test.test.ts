@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { patient } from '../../support/patience.ts';
 import { chosenEngines } from '../drivers/start.ts';
 import { type AdminPage, useAdminPage } from './admin-page.ts';
 
@@ -59,8 +60,7 @@ describe.each(chosenEngines())('the self-test of the administration page in %s',
     await page.sees('All 11 passed so far.');
     await page.tab.navigate('about:blank');
     if (engine === 'firefox') await deleteIfLeft(page);
-    await waitForNone(page);
-    expect(await page.ask('GET', '_all_dbs')).toEqual([]);
+    await expect.poll(() => page.ask('GET', '_all_dbs'), patient).toEqual([]);
   });
 });
 
@@ -75,13 +75,6 @@ async function deleteIfLeft(page: AdminPage): Promise<void> {
   await page.press('Delete it');
   await page.press('Delete', 'dialog button');
   await page.seesNo('earlier runs');
-}
-
-async function waitForNone(page: AdminPage): Promise<void> {
-  for (const end = Date.now() + 20_000; Date.now() < end; ) {
-    if (JSON.stringify(await page.ask('GET', '_all_dbs')) === '[]') return;
-    await new Promise((done) => setTimeout(done, 50));
-  }
 }
 
 async function openSelfTest(page: AdminPage): Promise<void> {
