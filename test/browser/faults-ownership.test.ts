@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { patient } from '../support/patience.ts';
 import { type BrowserSession, openBrowserSession, pause, type Site } from './browser-session.ts';
 import { call, type Way, type WorkReport } from './controls.ts';
 import type { Tab } from './drivers/browser.ts';
@@ -19,14 +20,14 @@ const aimMs = 150;
 const deadlineMs = 5_000;
 /** How many losses of each kind must go well. */
 const rounds = process.env['SETTEE_LONG'] === undefined ? 1 : 5;
-/** How many more are tried where WebKit blocks the storage. */
+/** How many more are tried where WebKit blocks the storage, or a busy machine is late. What waits for a deadline is late each time. */
 const spareRounds = 2;
 
 /** A frozen owner is told from a slow one by a deadline, so its successor comes later: the time that a busy machine may add. */
-const slackMs = 5_000;
+const slackMs = 15_000;
 
-/** Beyond the five seconds that a frozen owner may cost, and the deadline of a storage operation. */
-const giveUpMs = 15_000;
+/** Far beyond the five seconds that a frozen owner may cost, and the deadline of a storage operation. */
+const giveUpMs = patient.timeout;
 
 class StorageBlocked extends Error {}
 
@@ -83,13 +84,13 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
   }
 
   /**
-   * The median of some rounds, each on an origin of its own. WebKit leaves transactions of ended workers open now and then, which blocks the storage
+   * So many rounds, each on an origin of its own. WebKit leaves transactions of ended workers open now and then, which blocks the storage
    * (`src/storage/indexeddb/engine.ts`): such rounds don't count.
    */
-  async function inTime(round: () => Promise<WorkReport>): Promise<void> {
+  async function untilInTime(round: () => Promise<WorkReport>): Promise<void> {
     const gaps: string[] = [];
-    const silences: number[] = [];
-    for (let number = 0; number < rounds + spareRounds && silences.length < rounds; number += 1) {
+    let inTime = 0;
+    for (let number = 0; number < rounds + spareRounds && inTime < rounds; number += 1) {
       const report = await round().catch((error: unknown) => {
         if (engine === 'webkit' && error instanceof StorageBlocked) return undefined;
         throw error;
@@ -99,16 +100,16 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
         continue;
       }
       const { longestSilenceMs, longestReadGapMs, longestWriteGapMs } = report;
-      silences.push(longestSilenceMs);
+      if (longestSilenceMs < deadlineMs) inTime += 1;
       gaps.push(`${ms(longestSilenceMs)} (reads ${ms(longestReadGapMs)}, writes ${ms(longestWriteGapMs)})`);
     }
     console.info(`${engine}: longest silence, aim ${ms(aimMs)}: ${gaps.join('; ')}`);
-    expect.soft(median(silences), gaps.join('; ')).toBeLessThan(deadlineMs);
+    expect.soft(inTime, gaps.join('; ')).toBe(rounds);
   }
 
   describe.each(ways)('requests by %s', (way) => {
     test("are answered after the owner's tab is closed", () =>
-      inTime(async () => {
+      untilInTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.close());
         expect(await call(pair.other, 'role')).toBe('owner');
@@ -117,7 +118,7 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
       }));
 
     test("are answered after the owner's tab is reloaded", () =>
-      inTime(async () => {
+      untilInTime(async () => {
         const pair = await openPair();
         const report = await loseAmidWork(pair, way, () => pair.owner.reload());
         await assertNothingLost(pair.other, report);
@@ -127,7 +128,7 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
       }));
 
     test("are answered after the owner's tab goes to another page and back", () =>
-      inTime(async () => {
+      untilInTime(async () => {
         const pair = await openPair();
         const elsewhere = pair.site.server.page('empty');
         const report = await loseAmidWork(pair, way, () => pair.owner.navigate(elsewhere));
@@ -144,7 +145,7 @@ describe.each(chosenEngines())('the loss of the storage owner in %s', (engine) =
   });
 
   test("requests are answered after the owner's process is killed", ({ skip }) =>
-    inTime(async () => {
+    untilInTime(async () => {
       const pair = await openPair();
       const id = await ownProcess(pair, 'kill', skip);
       const report = await loseAmidWork(pair, 'settee', async () => {
@@ -227,11 +228,6 @@ async function workedOn(tab: Tab, count: number): Promise<void> {
     }
     await pause(10);
   }
-}
-
-/** The lower one where there are two; infinite where there is none. */
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.ceil(values.length / 2) - 1] ?? Number.POSITIVE_INFINITY;
 }
 
 function ms(duration: number): string {

@@ -10,8 +10,9 @@ import { emitting, endless, openStrangeDatabase } from './strange-database.ts';
  * read as before.
  */
 
-/** Milliseconds. */
+/** Milliseconds. On a busy machine quiet reads are slow, too. */
 const limits = { medianBeyondQuiet: 5, longest: 100 };
+const BUSY_FACTOR = 2;
 const QUIET_MS = 400;
 /** The first call loads the engine, and a machine that does other work may be late. A function that holds the thread does so every time. */
 const ATTEMPTS = 4;
@@ -44,7 +45,8 @@ describe.each(chosenEngines())('functions of documents in %s', (engine) => {
       seen = `${show(disturbed)} (quiet: ${show(quiet)})`;
       console.info(`${engine}: ${seen}`);
       const isUndisturbed =
-        disturbed.longest <= limits.longest && disturbed.median <= quiet.median + limits.medianBeyondQuiet;
+        disturbed.longest <= Math.max(limits.longest, BUSY_FACTOR * quiet.longest) &&
+        disturbed.median <= BUSY_FACTOR * quiet.median + limits.medianBeyondQuiet;
       if (isUndisturbed) return;
     }
     expect.fail(`a reader was held up: ${seen}`);
