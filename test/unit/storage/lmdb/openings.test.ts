@@ -14,8 +14,9 @@ async function isAtOnce(step: Promise<void>): Promise<boolean> {
 }
 
 test('an opening in a turn that another one has used up gets its own turn', async () => {
-  await setImmediate();
-  expect(await isAtOnce(turnForCommit())).toBe(true);
+  // A busy machine now and then takes more than a millisecond from a turn before it gets here.
+  do await setImmediate();
+  while (!(await isAtOnce(turnForCommit())));
   const begin = performance.now();
   while (performance.now() - begin < 3);
   const [second, third] = [turnForCommit(), turnForCommit()];
