@@ -56,6 +56,11 @@ export interface Feed {
   readonly database: { readonly uuid: string; readonly instanceStartTime: string };
   /** Yields the events; must be read only once. Fails with the errors of reading the database and of the filter. */
   events(): AsyncGenerator<FeedEvent, void, void>;
+  /**
+   * Of the last event, only the first `used` changes could be used: reading more failed with that error. If the database was closed, and the feed
+   * waits for it, the others come again, as they are then, when the next event is requested. Fails with the error otherwise.
+   */
+  takeBack(used: number, error: unknown): Promise<void>;
   /** Ends the feed at once, even in the middle of a wait, and releases what it held. May be called more than once. */
   close(): void;
 }

@@ -7,7 +7,15 @@
 import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import { TimeSlice } from '../../base/shared/turn.ts';
 import type { ChangeRow, Database, Snapshot } from '../store/contract.ts';
-import type { DatabaseEventFeed, DatabaseWatch, Feed, FeedEvent, FeedOptions, Feeds } from './contract.ts';
+import type {
+  DatabaseEventFeed,
+  DatabaseWatch,
+  Feed,
+  FeedEvent,
+  FeedOptions,
+  Feeds,
+  SelectedChange,
+} from './contract.ts';
 import { type DatabaseEvents, DatabaseWatches, WaitingDatabaseEvents } from './database-events.ts';
 import { areFew, changesOf, NewestChanges } from './quick-changes.ts';
 
@@ -125,6 +133,8 @@ class ChangesFeed implements Feed {
   #closedAt: number | undefined;
   #sent = 0;
   #pending = 0;
+  /** What the last event told, and `#seq` before it; undefined for another event. */
+  #told: { readonly before: number; readonly changes: readonly SelectedChange[] } | undefined;
   #isBeingRead = false;
   #isDeleted = false;
   #isClosed = false;
@@ -150,6 +160,20 @@ class ChangesFeed implements Feed {
     } finally {
       this.#parts.watch?.end();
       await this.#endReading();
+    }
+  }
+
+  async takeBack(used: number, error: unknown): Promise<void> {
+    if (this.#parts.watch === undefined || this.#told === undefined) throw error;
+    const { before, changes } = this.#told;
+    this.#told = undefined;
+    this.#seq = changes[used - 1]?.row.seq ?? before;
+    this.#sent -= changes.length - used;
+    this.#pending = 0;
+    if (isDatabaseError(error, 'storage_deleted')) this.#endsDeleted();
+    else {
+      this.#phase = 'reads';
+      await this.#readAgain(error);
     }
   }
 
@@ -194,17 +218,21 @@ class ChangesFeed implements Feed {
     return undefined;
   }
 
-  /** A database that is closed while its rows are listed is opened again: it may have moved to another process. Without progress that is done once. */
   async #nextUnlessClosed(moment: Moment): Promise<FeedEvent | undefined> {
     try {
       return await this.#nextOf(moment);
     } catch (error) {
-      const isFollowed = this.#parts.watch !== undefined && isDatabaseError(error, 'storage_closed');
-      if (!isFollowed || this.#closedAt === this.#seq) throw error;
-      this.#closedAt = this.#seq;
-      await this.#endReading();
+      await this.#readAgain(error);
       return undefined;
     }
+  }
+
+  /** A database that is closed while its rows are read is opened again: it may have moved to another process. Without progress that is done once. */
+  async #readAgain(error: unknown): Promise<void> {
+    const isFollowed = this.#parts.watch !== undefined && isDatabaseError(error, 'storage_closed');
+    if (!isFollowed || this.#closedAt === this.#seq) throw error;
+    this.#closedAt = this.#seq;
+    await this.#endReading();
   }
 
   #endsDeleted(): void {
@@ -252,6 +280,7 @@ class ChangesFeed implements Feed {
     const seq = (isFull ? changes.at(-1)?.row.seq : rows.at(-1)?.seq) ?? this.#seq;
     const pending = isFull && !this.#isDescending ? await snapshot.changeCount(seq) : 0;
     // Only now: a reading that fails begins again where the last one was.
+    this.#told = changes.length > 0 ? { before: this.#seq, changes } : undefined;
     this.#seq = seq;
     this.#sent += changes.length;
     if (isFull) {
@@ -273,6 +302,7 @@ class ChangesFeed implements Feed {
     if (!this.#isDescending) this.#seq = Math.max(this.#seq, this.#reading?.updateSeq ?? 0);
     this.#reading = undefined;
     this.#closedAt = undefined;
+    this.#told = undefined;
     this.#release();
     const isDone = this.#parts.watch === undefined || (this.#options.lasts === 'first' && this.#sent > 0);
     this.#phase = isDone ? 'is over' : 'waits';

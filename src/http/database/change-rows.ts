@@ -1,7 +1,7 @@
 /** The text of changes (docs/http/changes.md#rows-of-changes). */
 
 import { must } from '../../base/shared/assert.ts';
-import type { SelectedChange } from '../../database/changes/contract.ts';
+import type { Feed, FeedEvent, SelectedChange } from '../../database/changes/contract.ts';
 import type { DocumentRecord, Snapshot } from '../../database/store/contract.ts';
 import { byBytes, readAgain } from '../documents/lists/body-batches.ts';
 import { MAX_ATTACHED_BYTES } from '../documents/lists/document-list.ts';
@@ -27,6 +27,8 @@ interface LongRow {
   readonly seq: number;
   readonly pieces: AsyncIterable<string>;
 }
+
+type ChangesEvent = Extract<FeedEvent, { readonly type: 'changes' }>;
 
 type ShownRows = readonly ShownRow[] | LongRow;
 
@@ -55,8 +57,24 @@ export class ChangeRows {
     };
   }
 
+  /**
+   * The rows of an event of that feed, which tells those again whose documents can't be read since the database was closed. A row that is sent in
+   * pieces can't be told again.
+   */
+  async *of(feed: Pick<Feed, 'takeBack'>, { changes, snapshot }: ChangesEvent): AsyncGenerator<ShownRows, void, void> {
+    let used = 0;
+    try {
+      for await (const some of this.#rows(changes, snapshot)) {
+        yield some;
+        used += isLongRow(some) ? 1 : some.length;
+      }
+    } catch (error) {
+      await feed.takeBack(used, error);
+    }
+  }
+
   /** Some at a time: no more than may wait for a slow reader. */
-  async *of(changes: readonly SelectedChange[], snapshot: Snapshot): AsyncGenerator<ShownRows, void, void> {
+  async *#rows(changes: readonly SelectedChange[], snapshot: Snapshot): AsyncGenerator<ShownRows, void, void> {
     if (!this.#includeDocs) {
       for (const some of byBytes(changes, ({ revs }) => revs.length * REVISION_BYTES)) {
         const [first] = some;

@@ -28,7 +28,7 @@ async function* listed(feed: Feed, rows: ChangeRows): AsyncGenerator<string, voi
       yield WAITS;
       continue;
     }
-    for await (const some of rows.of(event.changes, event.snapshot)) {
+    for await (const some of rows.of(feed, event)) {
       if (isLongRow(some)) {
         if (separator !== '') yield separator;
         yield* some.pieces;
@@ -49,7 +49,7 @@ async function* lines(feed: Feed, rows: ChangeRows): AsyncGenerator<string, void
       yield WAITS;
       continue;
     }
-    for await (const some of rows.of(event.changes, event.snapshot)) {
+    for await (const some of rows.of(feed, event)) {
       if (isLongRow(some)) yield* closed(some.pieces, '\n');
       else yield some.map(({ text }) => `${text}\n`).join('');
     }
@@ -73,7 +73,7 @@ async function* events(feed: Feed, rows: ChangeRows): AsyncGenerator<string, voi
       yield WAITS;
       continue;
     }
-    for await (const some of rows.of(event.changes, event.snapshot)) {
+    for await (const some of rows.of(feed, event)) {
       if (isLongRow(some)) {
         lastId = some.seq;
         yield 'data: ';

@@ -104,10 +104,11 @@ describe('a feed with a revoked snapshot continues with documents of the later s
     const rows = new ChangeRows({ includeDocs: true } as ChangeParameters);
     const texts: string[] = [];
     replaceBeforeBodies();
-    for await (const event of (await watched.open()).events()) {
+    const feed = await watched.open();
+    for await (const event of feed.events()) {
       if (event.type === 'wait') break;
       if (event.type !== 'changes') continue;
-      for await (const some of rows.of(event.changes, event.snapshot)) {
+      for await (const some of rows.of(feed, event)) {
         assert(!isLongRow(some));
         texts.push(...some.map(({ text }) => text));
       }
