@@ -47,10 +47,13 @@ export interface LiveQuery<Row> extends Followed<Row> {
 
 export type CreateCollection = <Row>(options: { readonly getKey: (row: Row) => string }) => Collection<Row>;
 export const createCollection: CreateCollection;
-export const createOlderCollection: CreateCollection;
 export const BasicIndex: unknown;
-export function createLiveQueryCollection<Row>(build: (query: QueryStart) => Query<Row>): LiveQuery<Row>;
+export type CreateLiveQueryCollection = <Row>(build: (query: QueryStart) => Query<Row>) => LiveQuery<Row>;
+export const createLiveQueryCollection: CreateLiveQueryCollection;
 export function eq(left: unknown, right: unknown): unknown;
 export function gt(left: unknown, right: unknown): unknown;
+export function inArray(left: unknown, right: unknown): unknown;
 export function like(left: unknown, right: unknown): unknown;
+export function lt(left: unknown, right: unknown): unknown;
 export function lte(left: unknown, right: unknown): unknown;
+export const oldest: Omit<typeof import('./tanstack-db.mjs'), 'oldest'>;

@@ -1,3 +1,3 @@
 export * from '@tanstack/db';
 /** The oldest version that works is the one that comes with the library for Vue. */
-export { createCollection as createOlderCollection } from '@tanstack/vue-db';
+export * as oldest from '@tanstack/vue-db';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLiveQueryCollection, eq, gt, like, lte } from './tanstack-db.mjs';
-import { collect, ends, open, until } from './tanstack-support.ts';
+import { collect, open, show, until } from './tanstack-support.ts';
 
 describe('on demand', () => {
   async function openMany(count: number) {
@@ -24,29 +24,17 @@ describe('on demand', () => {
     return opened;
   }
 
-  /** A query that stays, with what it has been given. */
-  function live<Query extends { subscribeChanges(onChange: () => void): { unsubscribe(): void }; cleanup(): unknown }>(
-    query: Query,
-  ): Query {
-    const subscription = query.subscribeChanges(() => undefined);
-    ends.push(async () => {
-      subscription.unsubscribe();
-      await query.cleanup();
-    });
-    return query;
-  }
-
   test('only the rows that queries show are requested, of 100,000', { timeout: 300_000 }, async () => {
     const { notes, asked, rowsOf } = await openMany(100_000);
     const collection = collect({ database: notes, syncMode: 'on-demand', createIndexes: true });
-    const byList = live(
+    const byList = show(
       createLiveQueryCollection((query) => query.from({ note: collection }).where(({ note }) => eq(note.list, 'l7'))),
     );
     await until(() => expect(byList.size).toBe(100));
     expect(rowsOf('/_find')).toBe(100);
     asked.length = 0;
 
-    const newest = live(
+    const newest = show(
       createLiveQueryCollection((query) =>
         query
           .from({ note: collection })
@@ -77,7 +65,7 @@ describe('on demand', () => {
   test('a query by date pages through its documents, and one by text loads what it must', async () => {
     const { notes, asked, rowsOf } = await openMany(2_000);
     const collection = collect({ database: notes, syncMode: 'on-demand', createIndexes: true });
-    const oldest = live(
+    const oldest = show(
       createLiveQueryCollection((query) =>
         query
           .from({ note: collection })
@@ -91,7 +79,7 @@ describe('on demand', () => {
     await until(() => expect(oldest.toArray.map(({ text }) => text)).toEqual(['65', '66', '67', '68', '69']));
     expect(rowsOf('/_find')).toBeLessThanOrEqual(30);
     asked.length = 0;
-    const beginning = live(
+    const beginning = show(
       createLiveQueryCollection((query) =>
         query.from({ note: collection }).where(({ note }) => like(note.text, '199%')),
       ),
@@ -136,7 +124,7 @@ describe('on demand', () => {
   test('what the app inserts is shown while it is written, and after it if a query asks for it', async () => {
     const { notes } = await openMany(10);
     const collection = collect({ database: notes, syncMode: 'on-demand' });
-    const few = live(
+    const few = show(
       createLiveQueryCollection((query) => query.from({ note: collection }).where(({ note }) => eq(note.list, 'l3'))),
     );
     await until(() => expect(few.size).toBe(1));

@@ -8,7 +8,7 @@ import {
   setteeCollectionOptions,
 } from '../../src/packages/frameworks/tanstack.ts';
 import { patient } from '../support/patience.ts';
-import { BasicIndex, type Collection, type CreateCollection, createCollection } from './tanstack-db.mjs';
+import * as newest from './tanstack-db.mjs';
 
 export interface Note {
   text: string;
@@ -53,12 +53,14 @@ export async function open({ create = true } = {}) {
   return { notes, asked, state, rowsOf };
 }
 
+export type Version = typeof newest.oldest;
+
 export function collect(
   options: SetteeCollectionOptions<Note>,
-  create: CreateCollection = createCollection,
-): Collection<Row<Note>> {
+  { BasicIndex, createCollection }: Version = newest,
+): newest.Collection<Row<Note>> {
   const indexes = options.syncMode === 'on-demand' && { autoIndex: 'eager', defaultIndexType: BasicIndex };
-  const collection = create({ ...setteeCollectionOptions(options), ...indexes });
+  const collection = createCollection({ ...setteeCollectionOptions(options), ...indexes });
   ends.push(() => collection.cleanup());
   return collection;
 }
@@ -68,3 +70,15 @@ export function texts(collection: { readonly toArray: readonly { readonly text: 
 }
 
 export const until = (check: () => void) => vi.waitFor(check, { ...patient, interval: 5 });
+
+/** A query that stays, with what it has been given. */
+export function show<
+  Query extends { subscribeChanges(onChange: () => void): { unsubscribe(): void }; cleanup(): unknown },
+>(query: Query): Query {
+  const subscription = query.subscribeChanges(() => undefined);
+  ends.push(async () => {
+    subscription.unsubscribe();
+    await query.cleanup();
+  });
+  return query;
+}

@@ -10,6 +10,7 @@ import type { Selector } from '../interface/selectors.ts';
 import { follow } from './shared-feed.ts';
 import type {
   ConflictingChange,
+  KeyFields,
   MutationParameters,
   Resolution,
   Row,
@@ -17,12 +18,15 @@ import type {
   SyncParameters,
   ViewRange,
 } from './tanstack/contract.ts';
-import { type AnySelector, SelectorSource, type Source, ViewSource } from './tanstack/sources.ts';
+import { SelectorReader } from './tanstack/selector-reader.ts';
+import { type AnySelector, SelectorSource } from './tanstack/sources.ts';
 import { Subsets } from './tanstack/subsets.ts';
 import { SyncRun } from './tanstack/sync-run.ts';
+import { ViewReader, wholeRange } from './tanstack/view-reader.ts';
+import { type KeyRange, ViewSource } from './tanstack/view-source.ts';
 import { Writer } from './tanstack/writer.ts';
 
-export type { ConflictingChange, MutationType, Resolution, Row, ViewRange } from './tanstack/contract.ts';
+export type { ConflictingChange, KeyFields, MutationType, Resolution, Row, ViewRange } from './tanstack/contract.ts';
 
 /** docs/tanstack.md#options */
 export interface SetteeCollectionOptions<T extends object> {
@@ -31,10 +35,12 @@ export interface SetteeCollectionOptions<T extends object> {
   readonly id?: string;
   /** Only the documents that it finds. Default: all, except design documents. */
   readonly selector?: Selector<Stored<T>>;
-  /** `design/name`: only the documents for which that view has a row. Not with `selector`, and not on demand. */
+  /** `design/name`: only the documents for which that view has a row. Not with `selector`. */
   readonly view?: string;
-  /** The keys of the rows. */
+  /** The keys of the rows. Not with `keyFields`. */
   readonly range?: ViewRange;
+  /** On demand: the members that the view emits as its key, so that conditions on them become keys. */
+  readonly keyFields?: KeyFields;
   /** Documents that have conflicting revisions have them in `_conflicts`. Default: false. */
   readonly conflicts?: boolean;
   /** `on-demand`: only the documents that queries ask for are requested. Default: `eager`, all. */
@@ -72,8 +78,13 @@ export function setteeCollectionOptions<T extends object>(
   options: SetteeCollectionOptions<T>,
 ): SetteeCollectionConfig<T> {
   const { database, id, view, selector, conflicts = false, syncMode = 'eager', onConflict } = options;
-  if (view !== undefined && (selector !== undefined || syncMode === 'on-demand')) {
-    throw new TypeError('A collection over a view has no selector, and is not on demand. Filter its rows in a query.');
+  if (view !== undefined && selector !== undefined) {
+    throw new TypeError('A collection over a view has no selector. Filter its rows in a query.');
+  }
+  if (options.keyFields !== undefined && (view === undefined || syncMode === 'eager' || options.range !== undefined)) {
+    throw new TypeError(
+      '"keyFields" needs "view" and "on-demand", and excludes "range": conditions of queries choose the keys.',
+    );
   }
   const runs = new WeakMap<object, SyncRun<T>>();
   const writer = new Writer<T>({ database, conflicts, onConflict });
@@ -105,15 +116,23 @@ export function setteeCollectionOptions<T extends object>(
   };
 }
 
+/** What is read, on demand and as a whole. */
+function sourcesOf<T extends object>(options: SetteeCollectionOptions<T>) {
+  const { database, view, range = {}, keyFields = [], conflicts = false, createIndexes = false } = options;
+  if (view === undefined) {
+    const selector = (options.selector ?? {}) as AnySelector;
+    const subsets = new Subsets<T, AnySelector>(new SelectorReader({ database, selector, conflicts, createIndexes }));
+    return { subsets, whole: new SelectorSource(database, selector, conflicts) };
+  }
+  const source = { database, view, conflicts };
+  const subsets = new Subsets<T, readonly KeyRange[]>(new ViewReader({ ...source, keyFields, range }));
+  return { subsets, whole: new ViewSource(source, [{ bounds: wholeRange(range) }]) };
+}
+
 function startSync<T extends object>(options: SetteeCollectionOptions<T>, parameters: SyncParameters<T>) {
-  const { database, conflicts = false, syncMode, createIndexes = false, onError = () => undefined } = options;
-  const selector = (options.selector ?? {}) as AnySelector;
-  const subsets = new Subsets({ database, selector, conflicts, createIndexes });
-  const isOnDemand = syncMode === 'on-demand';
-  const whole: Source<T> =
-    options.view === undefined
-      ? new SelectorSource(database, selector, conflicts)
-      : new ViewSource(database, options.view, options.range ?? {}, conflicts);
+  const { database, onError = () => undefined } = options;
+  const isOnDemand = options.syncMode === 'on-demand';
+  const { subsets, whole } = sourcesOf(options);
   const run = new SyncRun<T>({
     parameters,
     sources: () => (isOnDemand ? subsets.sources() : [whole]),

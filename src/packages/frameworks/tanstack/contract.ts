@@ -82,3 +82,9 @@ export type Resolution<T extends object> = Draft<T> | { readonly _deleted: true 
 
 /** Keys of the rows of a view (docs/http/views.md#view-parameters). */
 export type ViewRange = Pick<ViewOptions, 'key' | 'startkey' | 'endkey' | 'inclusive_end'>;
+
+/**
+ * The members of a document that a view emits as its key: one, or the elements of an array. As in selectors, `a.b` is a member of a member
+ * (docs/tanstack.md#a-view-on-demand).
+ */
+export type KeyFields = string | readonly string[];

@@ -12,7 +12,8 @@ export interface Translation {
 }
 
 const EVERYTHING: AnySelector = {};
-const NOTHING: AnySelector = { _id: null };
+/** Finds no document. */
+export const NOTHING: AnySelector = { _id: null };
 const UNKNOWN: Translation = { selector: EVERYTHING, isExact: false };
 
 const OPPOSITES: Readonly<Record<string, string>> = { gt: 'lte', gte: 'lt', lt: 'gte', lte: 'gt' };
@@ -73,30 +74,34 @@ function either(parts: readonly Translation[]): Translation {
   return { selector: isEverything ? EVERYTHING : { $or: selectors }, isExact };
 }
 
-function translateComparison(name: string, [left, right]: readonly Expression[], isNegated: boolean): Translation {
+/** A field with a constant, whichever of them comes first. */
+export function comparisonOf(
+  name: string,
+  [left, right]: readonly Expression[],
+): { readonly name: string; readonly field: string; readonly value: unknown } | undefined {
   const field = fieldOf(left);
-  if (field === undefined) {
-    const reversed = REVERSED[name];
-    const canReverse = reversed !== undefined && fieldOf(right) !== undefined && left?.type === 'val';
-    return canReverse && right ? translateComparison(reversed, [right, left], isNegated) : UNKNOWN;
+  if (field !== undefined) return right?.type === 'val' ? { name, field, value: right.value } : undefined;
+  const reversed = REVERSED[name];
+  return reversed !== undefined && right && left?.type === 'val' ? comparisonOf(reversed, [right, left]) : undefined;
+}
+
+function translateComparison(given: string, args: readonly Expression[], isNegated: boolean): Translation {
+  const tested = fieldOf(args[0]);
+  if (tested !== undefined && given === 'isUndefined') return exact({ [tested]: { $exists: isNegated } });
+  if (tested !== undefined && given === 'isNull') {
+    const differs = { $or: [{ [tested]: { $ne: null } }, { [tested]: { $exists: false } }] };
+    return exact(isNegated ? differs : { [tested]: { $eq: null } });
   }
-  if (name === 'isUndefined') return exact({ [field]: { $exists: isNegated } });
-  if (name === 'isNull') {
-    return exact(isNegated ? { $or: [{ [field]: { $ne: null } }, { [field]: { $exists: false } }] } : isNull(field));
-  }
-  if (right?.type !== 'val') return UNKNOWN;
-  const { value } = right;
+  const comparison = comparisonOf(given, args);
+  if (comparison === undefined) return UNKNOWN;
+  const { name, field, value } = comparison;
   // Comparisons with null are neither true nor false.
   if (value === null || value === undefined) return exact(NOTHING);
   if (name === 'eq' || name === 'in') return equals(field, name === 'eq' ? [value] : value, isNegated);
   if (name === 'like') return isNegated ? UNKNOWN : startsLike(field, value);
   if (name === 'ilike') return isNegated ? UNKNOWN : { selector: { [field]: { $type: 'string' } }, isExact: false };
-  const comparison = isNegated ? OPPOSITES[name] : name in OPPOSITES ? name : undefined;
-  return comparison === undefined ? UNKNOWN : compares(field, `$${comparison}`, value);
-}
-
-function isNull(field: string): AnySelector {
-  return { [field]: { $eq: null } };
+  const operator = isNegated ? OPPOSITES[name] : name in OPPOSITES ? name : undefined;
+  return operator === undefined ? UNKNOWN : compares(field, `$${operator}`, value);
 }
 
 function equals(field: string, values: unknown, isNegated: boolean): Translation {

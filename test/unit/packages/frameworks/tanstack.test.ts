@@ -5,6 +5,7 @@ import { database } from '../../../../src/packages/database-client/index.ts';
 import type { Expression } from '../../../../src/packages/frameworks/tanstack/contract.ts';
 import { mergeChange } from '../../../../src/packages/frameworks/tanstack/merge.ts';
 import { SelectorSource } from '../../../../src/packages/frameworks/tanstack/sources.ts';
+import { translateKeys } from '../../../../src/packages/frameworks/tanstack/view-keys.ts';
 import { translate } from '../../../../src/packages/frameworks/tanstack/where.ts';
 import { setteeCollectionOptions } from '../../../../src/packages/frameworks/tanstack.ts';
 
@@ -60,6 +61,70 @@ test.each<[string, Expression, object]>([
   ['the opposite of a pattern', call('not', call('like', a, val('ab%'))), {}],
 ])('a condition on %s is a selector that finds more', (_, expression, selector) => {
   expect(translate(expression)).toEqual({ selector, isExact: false });
+});
+
+const [b, c] = [field('b'), field('c')];
+const last = { '\uffff': {} };
+
+test.each<[string, string | string[], Expression, object[], unknown[], unknown[]]>([
+  ['equality', 'a', call('eq', a, val('x')), [{ startkey: 'x', endkey: 'x' }], ['x'], ['X']],
+  ['more', 'a', call('gt', val(9), a), [{ startkey: true, endkey: 9 }], [8], [9, true, '1']],
+  [
+    'a date and more',
+    'a',
+    call('gte', a, val('2026')),
+    [{ startkey: '2026', endkey: [] }],
+    ['2026', '2027'],
+    ['1999', 7],
+  ],
+  ['a text and more', 'a', call('gt', a, val('m')), [{ startkey: '', endkey: [] }], ['n'], ['M', 'm', null]],
+  [
+    'both ends',
+    'a',
+    call('and', call('gt', a, val(1)), call('and', call('lte', a, val(9)), call('gte', a, val(3)))),
+    [{ startkey: 3, endkey: 9 }],
+    [3, 9],
+    [2, 10],
+  ],
+  [
+    'one of several',
+    ['a', 'b'],
+    call('in', a, val(['x', null, 1])),
+    [
+      { startkey: ['x'], endkey: ['x', last] },
+      { startkey: [1], endkey: [1, last] },
+    ],
+    [['x', 5], [1]],
+    [['y'], 'x'],
+  ],
+  ['none', 'a', call('eq', a, val(null)), [], [], []],
+  [
+    'equality and more',
+    ['a', 'b'],
+    call('and', call('lt', b, val(5)), call('eq', a, val('x'))),
+    [{ startkey: ['x', true], endkey: ['x', 5, last] }],
+    [['x', 4]],
+    [['x', 5]],
+  ],
+  ['the second element', ['a', 'b'], call('eq', b, val(1)), [{}], [['x', 1]], [['x', 2], ['x']]],
+])('a condition on the key of a view is a range: %s', (_, fields, expression, bounds, meant, others) => {
+  const { ranges, isExact } = translateKeys(fields, [expression]);
+  expect(ranges.map((range) => range.bounds)).toEqual(bounds);
+  expect(isExact).toBe(true);
+  const isMeant = (key: unknown) => ranges.some(({ matches }) => matches === undefined || matches(key));
+  for (const key of meant) expect([key, isMeant(key)]).toEqual([key, true]);
+  for (const key of others) expect([key, isMeant(key)]).toEqual([key, false]);
+});
+
+test('a condition on anything but the key of a view is asked of documents', () => {
+  const both = call('and', call('eq', a, val('x')), call('eq', c, val(1)));
+  expect(translateKeys('a', [both, undefined])).toMatchObject({
+    ranges: [{ bounds: { startkey: 'x', endkey: 'x' }, rest: { c: { $eq: 1 } } }],
+    isExact: true,
+  });
+  const unknown = call('eq', call('lower', a), val('x'));
+  expect(translateKeys('a', [unknown])).toMatchObject({ ranges: [{ bounds: {}, rest: {} }], isExact: false });
+  expect(translateKeys('a', [call('eq', c, val(null))]).ranges).toEqual([]);
 });
 
 const note = (content: object) => ({ _id: 'n', _rev: '1-a', ...content });
@@ -133,6 +198,10 @@ test('making options sends no request, and excludes what does not go together', 
   expect(getKey({ _id: 'a', list: 'x' })).toBe('a');
   expect(syncMode).toBe('eager');
   expect(() => setteeCollectionOptions({ database: notes, view: 'd/v', selector: {} })).toThrow(TypeError);
-  expect(() => setteeCollectionOptions({ database: notes, view: 'd/v', syncMode: 'on-demand' })).toThrow(TypeError);
+  const onDemand = { database: notes, syncMode: 'on-demand', keyFields: 'list' } as const;
+  expect(setteeCollectionOptions({ ...onDemand, view: 'd/v' }).syncMode).toBe('on-demand');
+  expect(() => setteeCollectionOptions(onDemand)).toThrow(TypeError);
+  expect(() => setteeCollectionOptions({ ...onDemand, view: 'd/v', range: { key: 'a' } })).toThrow(TypeError);
+  expect(() => setteeCollectionOptions({ ...onDemand, view: 'd/v', syncMode: 'eager' })).toThrow(TypeError);
   expect(requests).toBe(0);
 });
