@@ -73,11 +73,17 @@ export interface ProvidedToken {
 export interface TokenSource {
   /**
    * Asks for a token for requests to that database. Resolves within a bounded time: to undefined if no one provides one at present. Fails with
-   * an Error, whose message people see, if the app fails. `refused`: the token that the peer does not accept any more.
+   * an Error, whose message people see, if the app fails: see `TokenFailure`. `refused`: the token that the peer does not accept any more.
    */
   ask(url: string, refused: string | undefined): Promise<ProvidedToken | undefined>;
   /** Calls back for each change of who provides tokens. Returns a function that ends that. */
   onChange(listener: (change: TokenSourceChange) => void): () => void;
+}
+
+/** The app could not get a token. */
+export interface TokenFailure extends Error {
+  /** There is no network: no one has to log in. */
+  readonly isOffline?: boolean;
 }
 
 export interface TokenSourceChange {

@@ -40,7 +40,7 @@ export class RightsEnded extends ReplicationError {
 
 /**
  * The replication needs credentials that no request can replace: a token that an app provides, or a session that a user begins. It waits,
- * and such attempts do not count.
+ * and such attempts do not count. `unreachable`: the app has no network to get them, so that no one has to log in.
  */
 export class CredentialsAwaited extends ReplicationError {
   /** The database for which they are needed. */
@@ -48,8 +48,9 @@ export class CredentialsAwaited extends ReplicationError {
   /** The number of changes of the source of tokens that were known when it was asked; undefined if it was not asked. */
   readonly seen: number | undefined;
 
-  constructor(url: string, why: string, seen?: number) {
-    super('unauthorized', why, { isRetryable: false });
+  constructor(url: string, why: string, seen?: number, unreachable?: string) {
+    const isOffline = unreachable !== undefined;
+    super(isOffline ? 'replication_failed' : 'unauthorized', why, { isRetryable: isOffline, unreachable });
     this.name = 'CredentialsAwaited';
     this.url = url;
     this.seen = seen;
@@ -61,8 +62,8 @@ export type PauseState = 'paused' | 'unauthorized';
 
 /** Undefined for a failure that counts. */
 export function pauseOf(failure: unknown): PauseState | undefined {
-  if (failure instanceof CredentialsAwaited) return 'unauthorized';
-  return unreachableOf(failure) === undefined ? undefined : 'paused';
+  if (unreachableOf(failure) !== undefined) return 'paused';
+  return failure instanceof CredentialsAwaited ? 'unauthorized' : undefined;
 }
 
 export function cancelled(): ReplicationError {

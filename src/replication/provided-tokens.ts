@@ -5,7 +5,7 @@
 import { toWellFormed } from '../base/json/portable-values.ts';
 import { type Clock, startBackgroundTimer } from '../base/shared/clock.ts';
 import { isAtOrBelow } from '../base/shared/url-prefix.ts';
-import type { ProvidedToken, TokenSource, TokenSourceChange, Tokens } from './contract.ts';
+import type { ProvidedToken, TokenFailure, TokenSource, TokenSourceChange, Tokens } from './contract.ts';
 import { CredentialsAwaited } from './failure.ts';
 
 /** A token is renewed this long before it expires, or at half of its time if that is later. */
@@ -100,7 +100,7 @@ export class ProvidedTokens implements Tokens {
       const text = failure instanceof Error ? failure.message : String(failure);
       // Half a character can't be stored, so the document could never report the failure.
       const why = `the page that provides bearer tokens for ${url} failed: ${toWellFormed(text)}`;
-      throw new CredentialsAwaited(url, why, seen);
+      throw new CredentialsAwaited(url, why, seen, isOffline(failure) ? new URL(url).origin : undefined);
     });
     if (provided === undefined) throw new CredentialsAwaited(url, noToken(url), seen);
     this.#kept.delete(url);
@@ -133,6 +133,10 @@ export class ProvidedTokens implements Tokens {
       waiter.goOn();
     }
   }
+}
+
+function isOffline(failure: unknown): boolean {
+  return failure instanceof Error && (failure as TokenFailure).isOffline === true;
 }
 
 function isMeant(url: string, prefix: string | undefined): boolean {

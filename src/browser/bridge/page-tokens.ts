@@ -1,6 +1,6 @@
 /** Used by the owner of the storage: asks the open pages of an instance for the bearer tokens that their apps provide. */
 import { isAtOrBelow } from '../../base/shared/url-prefix.ts';
-import type { ProvidedToken, TokenSource, TokenSourceChange } from '../../replication/contract.ts';
+import type { ProvidedToken, TokenFailure, TokenSource, TokenSourceChange } from '../../replication/contract.ts';
 import type { Instance } from './contract.ts';
 import { tokenChannelName } from './instance.ts';
 import { PROTOCOL, type TokenMessage } from './wire.ts';
@@ -97,7 +97,7 @@ class Question {
   #isComplete = false;
   /** What is left if there is no better answer. */
   #same: ProvidedToken | undefined;
-  #failure: string | undefined;
+  #failure: Error | undefined;
 
   constructor(url: string, refused: string | undefined, send: () => void) {
     this.url = url;
@@ -130,19 +130,20 @@ class Question {
     }
     this.#coming.delete(message.page);
     if (message.kind === 'token') this.#takeToken(message);
-    else if (message.reason !== undefined) this.#failure = message.reason;
+    else if (message.reason !== undefined) this.#failure = failureOf(message.reason, message.isOffline);
     this.#endIfDone();
   }
 
   /** Ends with what is known so far. */
   end(): void {
-    if (this.#same === undefined && this.#failure !== undefined) this.#reject(new Error(this.#failure));
+    if (this.#same === undefined && this.#failure !== undefined) this.#reject(this.#failure);
     this.#finish(this.#same);
   }
 
   #takeToken({ token, expires }: Extract<Answer, { readonly kind: 'token' }>): void {
     if (!TOKEN.test(token)) {
-      this.#failure = 'it provided something that is no bearer token: only letters, digits and -._~+/ may be in it';
+      const why = 'it provided something that is no bearer token: only letters, digits and -._~+/ may be in it';
+      this.#failure = new Error(why);
       return;
     }
     const provided = { token, expires };
@@ -159,4 +160,8 @@ class Question {
     clearTimeout(this.#comingTimer);
     this.#resolve(token);
   }
+}
+
+function failureOf(reason: string, isOffline = false): TokenFailure {
+  return Object.assign(new Error(reason), { isOffline });
 }

@@ -161,8 +161,14 @@ export type TokenMessage = {
       readonly token: string;
       readonly expires?: number;
     }
-  /** The app has none at present, as when no one is logged in; with a reason if it failed. */
-  | { readonly kind: 'no-token'; readonly question: string; readonly page: string; readonly reason?: string }
+  /** The app has none at present, as when no one is logged in; with a reason if it failed. `isOffline`: because there is no network. */
+  | {
+      readonly kind: 'no-token';
+      readonly question: string;
+      readonly page: string;
+      readonly reason?: string;
+      readonly isOffline?: boolean;
+    }
   /** A page can answer for databases at or below the prefix now; without one, a page was opened. */
   | { readonly kind: 'provider-added'; readonly prefix?: string }
   | { readonly kind: 'provider-removed'; readonly prefix: string }

@@ -15,11 +15,12 @@ interface Provider {
 /** What the app says: a token, none at present, or why it failed. */
 type TokenAnswer =
   | { readonly kind: 'token'; readonly token: string; readonly expires?: number }
-  | { readonly kind: 'no-token'; readonly reason?: string };
+  | { readonly kind: 'no-token'; readonly reason?: string; readonly isOffline?: boolean };
 
 type WithoutProtocol<M> = M extends unknown ? Omit<M, 'protocol'> : never;
 
 const MAX_REASON_LENGTH = 500;
+const OFF = 'this device is offline';
 
 export class TokenProviders {
   readonly #name: string;
@@ -107,15 +108,30 @@ export class TokenProviders {
 async function ask(provide: TokenProvider): Promise<TokenAnswer> {
   try {
     const provided = await provide();
-    if (provided === undefined || provided === null) return { kind: 'no-token' };
+    if (provided === undefined || provided === null) return isOff() ? offline(OFF) : { kind: 'no-token' };
     const { token, expires }: { readonly token?: unknown; readonly expires?: unknown } = Object(provided);
     if (typeof token !== 'string')
       return { kind: 'no-token', reason: 'it returned an object without a string `token`' };
     return { kind: 'token', token, ...(typeof expires === 'number' && { expires }) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return { kind: 'no-token', reason: reason.slice(0, MAX_REASON_LENGTH) };
+    const reason = (error instanceof Error ? error.message : String(error)).slice(0, MAX_REASON_LENGTH);
+    return isOff() || isOfNetwork(error) ? offline(reason) : { kind: 'no-token', reason };
   }
+}
+
+function offline(reason: string): TokenAnswer {
+  return { kind: 'no-token', reason, isOffline: true };
+}
+
+/** Whether the browser knows that there is no network. */
+function isOff(): boolean {
+  return navigator.onLine === false;
+}
+
+/** Whether a request got no response: `fetch` fails with a TypeError, and others with an error that is named so, or has that as its cause. */
+function isOfNetwork(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error instanceof TypeError || /network|timeout/i.test(error.name) || error.cause instanceof TypeError;
 }
 
 function send(channel: BroadcastChannel, message: WithoutProtocol<TokenMessage>): void {

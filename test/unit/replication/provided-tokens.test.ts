@@ -1,7 +1,7 @@
 /** Bearer tokens that an app provides, as all replications share them. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ProvidedToken, TokenSource, TokenSourceChange } from '../../../src/replication/contract.ts';
-import { CredentialsAwaited } from '../../../src/replication/failure.ts';
+import { CredentialsAwaited, failureText, pauseOf } from '../../../src/replication/failure.ts';
 import { ProvidedTokens } from '../../../src/replication/provided-tokens.ts';
 
 const URL = 'https://db.test/notes';
@@ -163,6 +163,16 @@ describe('without a token', () => {
     await expect(again).rejects.toThrow(
       `the page that provides bearer tokens for ${URL} failed: /api/token answered 502`,
     );
+  });
+
+  test('because the app has no network, a replication is offline', async () => {
+    const asked = tokens.tokenFor(URL);
+    source.answer(Object.assign(new Error('Failed to fetch'), { isOffline: true }));
+    const thrown = await asked.catch((failure: unknown) => failure);
+    expect(thrown).toBeInstanceOf(CredentialsAwaited);
+    expect(pauseOf(thrown)).toBe('paused');
+    expect(failureText(thrown)).toMatch(/^offline: .*Failed to fetch$/);
+    expect(pauseOf(new CredentialsAwaited(URL, 'none'))).toBe('unauthorized');
   });
 
   test('it goes on at once if one was added while it was asked for, and is asked for once more only', async () => {

@@ -16,6 +16,7 @@ let pages: TokenProviders[];
 
 beforeEach(() => {
   vi.stubGlobal('document', { baseURI: 'https://app.test/page' });
+  vi.stubGlobal('navigator', { onLine: true });
   base = `https://app.test/${crypto.randomUUID()}/`;
   owner = new PageTokens({ base, name: `settee:${base}` });
   changes = [];
@@ -101,6 +102,52 @@ describe('a page', () => {
       await expect(asked).rejects.toThrow(reason);
       page.close();
     }
+  });
+
+  /** How the question ends, when all pages have answered. */
+  async function outcomeOf(provide: () => unknown): Promise<unknown> {
+    let calls = 0;
+    openPage().add('https://db.test/', () => {
+      calls++;
+      return provide() as ReturnType<TokenProvider>;
+    });
+    const asked = owner.ask(DATABASE, undefined).catch((error: unknown) => error);
+    for (let turn = 0; calls === 0 && turn < 10_000; turn++) await new Promise((resolve) => setImmediate(resolve));
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+    vi.advanceTimersByTime(2_000);
+    return asked;
+  }
+
+  test.each<[string, boolean | undefined, () => unknown, object | undefined]>([
+    [
+      'whose request gets no response',
+      true,
+      () => Promise.reject(new TypeError('Failed to fetch')),
+      { isOffline: true },
+    ],
+    [
+      'whose library says so with a cause',
+      true,
+      () => Promise.reject(new Error('no token', { cause: new TypeError('Load failed') })),
+      { isOffline: true, message: 'no token' },
+    ],
+    [
+      'whose request takes too long',
+      true,
+      () => Promise.reject(new DOMException('too long', 'TimeoutError')),
+      { isOffline: true },
+    ],
+    ['that fails otherwise', true, () => Promise.reject(new Error('broken')), { isOffline: false, message: 'broken' }],
+    ['that fails without a network', false, () => Promise.reject(new Error('broken')), { isOffline: true }],
+    ['that has no token without a network', false, () => undefined, { isOffline: true }],
+    ['that has no token with a network', true, () => undefined, undefined],
+    ['that has no token where that is not known', undefined, () => undefined, undefined],
+  ])('%s (network: %s) says whether it is offline', async (_, onLine, provide, outcome) => {
+    vi.stubGlobal('navigator', { onLine });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const ended = await outcomeOf(provide);
+    if (outcome === undefined) expect(ended).toBeUndefined();
+    else expect(ended).toMatchObject(outcome);
   });
 
   test('that has no token leaves the answer to others', async () => {

@@ -136,6 +136,24 @@ test('a page whose app fails is named with its reason', async () => {
   );
 });
 
+test('a page whose app has no network makes a document wait as offline, and its token ends that at once', async () => {
+  const { remote, service } = await start();
+  remote.provides = Object.assign(new Error('Failed to fetch'), { isOffline: true });
+  await service.must('PUT /_replicator/pull', PROVIDED);
+  const reason = `offline: the page that provides bearer tokens for ${URL} failed: Failed to fetch`;
+  const document = await service.until('pull', (it) => ownMember(it, '_replication_state_reason') === reason);
+  expect(document).not.toHaveProperty('_replication_state');
+  expect(await service.must('GET /_scheduler/docs/_replicator/pull')).toMatchObject({
+    state: 'paused',
+    error_count: 0,
+    info: { error: reason, next_attempt: expect.any(String) },
+  });
+  expect(remote.sent).toEqual([]);
+  remote.provides = { token: 'one' };
+  remote.tell({ type: 'added', prefix: 'http://db.test/' });
+  await service.untilRead('notes', 'one', () => true);
+});
+
 test('a token that is refused again and again is a failure that counts', async () => {
   const { remote, service } = await start();
   remote.provides = { token: 'wrong' };
