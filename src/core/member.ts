@@ -22,8 +22,8 @@ async function openDatabases(
   const rights = followedRights(options, access);
   if (follows === undefined) return openSharedRegistry({ ...options, ...rights, placement });
   const registry = await joinSharedRegistry({ ...options, ...rights, placement, keepNote: follows.keepNote });
-  registry.onEvent(({ type, name, isUnsure }) => {
-    if (type === 'updated' && isUnsure !== true && placement.owns(name)) follows.onUpdate?.(name);
+  registry.onEvent(({ type, name }) => {
+    if (type === 'updated' && placement.owns(name)) follows.onUpdate?.(name);
   });
   return registry;
 }

@@ -77,8 +77,6 @@ export interface Feeds {
 export interface DatabaseEvent {
   readonly type: 'created' | 'updated' | 'deleted';
   readonly name: string;
-  /** Nothing may have happened. Watches take it, and feeds of events leave it out. */
-  readonly isUnsure?: boolean | undefined;
 }
 
 export interface DatabaseEventFeed {

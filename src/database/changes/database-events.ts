@@ -153,7 +153,6 @@ export class WaitingDatabaseEvents implements DatabaseEventFeed {
   }
 
   #add(event: DatabaseEvent): void {
-    if (event.isUnsure === true) return;
     if (event.type === 'updated') {
       if (this.#changed.has(event.name)) return;
       this.#changed.set(event.name, event);

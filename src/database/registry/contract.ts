@@ -99,8 +99,6 @@ export interface Lease {
 export interface DatabaseEvent {
   readonly type: 'created' | 'updated' | 'deleted';
   readonly name: string;
-  /** Nothing may have happened: for those that look at the database then, and not for those that only tell of it. */
-  readonly isUnsure?: boolean | undefined;
 }
 
 /** The parts of a registry. */

@@ -243,8 +243,8 @@ class SharedRegistry implements Registry {
     await Promise.all(others.map((name) => owned.handles.giveUp(name, PATIENCE_MS, beforeClose)));
     for (const [name, watch] of this.#watches) {
       this.#lookIfOthers(name, watch);
-      // It may have changed while no one looked. Its writer has told that already.
-      this.emit({ type: 'updated', name, isUnsure: true });
+      // It may have changed while no one looked.
+      this.emit({ type: 'updated', name });
     }
   }
 
