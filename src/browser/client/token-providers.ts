@@ -128,10 +128,14 @@ function isOff(): boolean {
   return navigator.onLine === false;
 }
 
-/** Whether a request got no response: `fetch` fails with a TypeError, and others with an error that is named so, or has that as its cause. */
+/** What the engines say when `fetch` gets no response. Other errors of the type TypeError are mistakes of the app. */
+const NO_RESPONSE = /^(Failed to fetch|NetworkError|Load failed|fetch failed|The (Internet|network) connection)/;
+
+/** Whether a request got no response: `fetch` fails so, and others with an error that is named so, or has that as its cause. */
 function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return error instanceof TypeError || /network|timeout/i.test(error.name) || error.cause instanceof TypeError;
+  if (error instanceof TypeError && NO_RESPONSE.test(error.message)) return true;
+  return /network|timeout/i.test(error.name) || isOfNetwork(error.cause);
 }
 
 function send(channel: BroadcastChannel, message: WithoutProtocol<TokenMessage>): void {

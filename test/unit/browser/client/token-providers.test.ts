@@ -137,6 +137,12 @@ describe('a page', () => {
       () => Promise.reject(new DOMException('too long', 'TimeoutError')),
       { isOffline: true },
     ],
+    [
+      'that has a mistake',
+      true,
+      () => Promise.reject(new TypeError("Cannot read properties of undefined (reading 'fetch')")),
+      { isOffline: false },
+    ],
     ['that fails otherwise', true, () => Promise.reject(new Error('broken')), { isOffline: false, message: 'broken' }],
     ['that fails without a network', false, () => Promise.reject(new Error('broken')), { isOffline: true }],
     ['that has no token without a network', false, () => undefined, { isOffline: true }],

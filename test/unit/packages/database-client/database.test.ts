@@ -103,7 +103,7 @@ describe.each([
           'view.jpg': { data: new Blob(['pixels'], { type: 'image/jpeg' }) },
           'note.txt': { content_type: 'text/plain', data: btoa('plain') },
           'list.csv': { content_type: 'text/csv', data: new Blob(['1,2'], { type: 'text/plain' }) },
-          empty: { data: new Blob() },
+          empty: { data: new Blob([]) },
         },
       }),
     );
