@@ -1,6 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { database, SetteeError } from '../../src/packages/database-client/index.ts';
-import { type SetteeCollectionOptions, setteeCollectionOptions } from '../../src/packages/frameworks/tanstack.ts';
+import {
+  type SetteeCollectionOptions,
+  type StandardSchema,
+  setteeCollectionOptions,
+} from '../../src/packages/frameworks/tanstack.ts';
 import * as newest from './tanstack-db.mjs';
 import { collect, ends, type Note, open, texts, until } from './tanstack-support.ts';
 
@@ -100,6 +104,58 @@ describe('a collection over a database', () => {
   test('is of one kind', () => {
     const notes = database<Note>(() => Promise.reject(new TypeError()), '/db/notes');
     expect(() => setteeCollectionOptions({ database: notes, view: 'd/v', selector: {} })).toThrow(TypeError);
+  });
+});
+
+describe('a schema', () => {
+  interface Input {
+    readonly text: string;
+    readonly stars?: number;
+  }
+
+  /** Drops what it does not name, as others do. */
+  const schema: StandardSchema<Input, Note> = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value) => {
+        const { text, stars = 0 }: Partial<Input> = Object(value);
+        if (typeof text === 'string' && text !== '') return { value: { text, stars } };
+        return { issues: [{ message: 'a note needs a text', path: ['text'] }] };
+      },
+    },
+  };
+
+  test.each([
+    ['the newest', newest],
+    ['the oldest', newest.oldest],
+  ])('checks and completes what the app writes, in %s version', async (_, { createCollection }) => {
+    const { notes, asked } = await open();
+    await notes.put({ _id: 'old', text: '', list: 'x' });
+    const collection = createCollection(setteeCollectionOptions({ database: notes, schema }));
+    ends.push(() => collection.cleanup());
+    await collection.preload();
+    // What is there already is shown as it is.
+    expect(collection.get('old')).toMatchObject({ text: '', list: 'x' });
+    asked.length = 0;
+    expect(() => collection.insert({ _id: 'bad', text: '', stars: 1 })).toThrow('a note needs a text');
+    expect(collection.has('bad')).toBe(false);
+    await collection.insert({ _id: 'a', text: 'one' } as never).isPersisted.promise;
+    expect(collection.get('a')).toMatchObject({ _id: 'a', text: 'one', stars: 0 });
+    const updated = collection.update('a', (draft) => {
+      draft.text = 'two';
+    });
+    await updated.isPersisted.promise;
+    expect(await notes.get('a')).toEqual({ _id: 'a', _rev: expect.stringMatching(/^2-/), text: 'two', stars: 0 });
+    const emptied = () =>
+      collection.update('a', (draft) => {
+        draft.text = '';
+      });
+    expect(emptied).toThrow('a note needs a text');
+    expect(collection.get('a')?.text).toBe('two');
+    expect(asked.filter(({ method }) => method === 'PUT').length).toBe(2);
+    await collection.delete('a').isPersisted.promise;
+    expect(await notes.get('a')).toBe(undefined);
   });
 });
 

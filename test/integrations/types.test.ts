@@ -26,7 +26,15 @@ function compile(...options: string[]): void {
 }
 
 /** The declarations of the build name those of the frameworks: so they are checked with the real ones. */
-const apps = ['react.tsx', 'vue.ts', 'solid.ts', 'tanstack-react.tsx', 'tanstack-vue.ts', 'tanstack-solid.ts'];
+const apps = [
+  'react.tsx',
+  'vue.ts',
+  'solid.ts',
+  'tanstack-react.tsx',
+  'tanstack-vue.ts',
+  'tanstack-solid.ts',
+  'tanstack-schema.ts',
+];
 
 test.each(apps)('the app %s has no error of types', (file) => {
   const declared = (name: string) => [join(folder, 'types/src', `${name}.d.ts`)];

@@ -18,6 +18,7 @@ import type {
   SyncParameters,
   ViewRange,
 } from './tanstack/contract.ts';
+import { type RowSchema, type StandardSchema, schemaOfRows } from './tanstack/schema.ts';
 import { SelectorReader } from './tanstack/selector-reader.ts';
 import { type AnySelector, SelectorSource } from './tanstack/sources.ts';
 import { Subsets } from './tanstack/subsets.ts';
@@ -27,6 +28,7 @@ import { type KeyRange, ViewSource } from './tanstack/view-source.ts';
 import { Writer } from './tanstack/writer.ts';
 
 export type { ConflictingChange, KeyFields, MutationType, Resolution, Row, ViewRange } from './tanstack/contract.ts';
+export type { RowSchema, StandardSchema } from './tanstack/schema.ts';
 
 /** docs/tanstack.md#options */
 export interface SetteeCollectionOptions<T extends object> {
@@ -53,6 +55,14 @@ export interface SetteeCollectionOptions<T extends object> {
   onError?(error: unknown): void;
 }
 
+/** With a schema, which says what the documents are. */
+export interface SchemaCollectionOptions<Input extends object, Output extends object>
+  extends Omit<SetteeCollectionOptions<Output>, 'database'> {
+  readonly database: Database<NoInfer<Output>> | Database<Record<string, unknown>>;
+  /** Checks what the app inserts and changes, before that is shown (docs/tanstack.md#a-schema). */
+  readonly schema: StandardSchema<Input, Output>;
+}
+
 /** What `createCollection` of `@tanstack/db` takes. */
 export interface SetteeCollectionConfig<T extends object> {
   readonly id?: string;
@@ -74,9 +84,15 @@ export interface SetteeCollectionConfig<T extends object> {
 }
 
 /** Sends no request before the collection is used. Throws a `TypeError` for options that exclude each other. */
+export function setteeCollectionOptions<Input extends object, Output extends object>(
+  options: SchemaCollectionOptions<Input, Output>,
+): SetteeCollectionConfig<Output> & { readonly schema: RowSchema<Input, Output> };
 export function setteeCollectionOptions<T extends object>(
   options: SetteeCollectionOptions<T>,
-): SetteeCollectionConfig<T> {
+): SetteeCollectionConfig<T>;
+export function setteeCollectionOptions<T extends object>(
+  options: SetteeCollectionOptions<T> & { readonly schema?: StandardSchema<object, T> },
+): SetteeCollectionConfig<T> & { readonly schema?: RowSchema<object, T> } {
   const { database, id, view, selector, conflicts = false, syncMode = 'eager', onConflict } = options;
   if (view !== undefined && selector !== undefined) {
     throw new TypeError('A collection over a view has no selector. Filter its rows in a query.');
@@ -92,6 +108,7 @@ export function setteeCollectionOptions<T extends object>(
     writer.write(transaction.mutations as never, runs.get(collection));
   return {
     ...(id !== undefined && { id }),
+    ...(options.schema && { schema: schemaOfRows(options.schema) }),
     syncMode,
     defaultStringCollation: { stringSort: 'locale', locale: 'en' },
     getKey: ({ _id }) => _id,
