@@ -22,16 +22,24 @@ export interface Follower {
   failed(error: unknown): void;
 }
 
-const feeds = new WeakMap<object, SharedFeed>();
+/** What all entries of the package have in common: each has a copy of this module. The number changes when a feed is called otherwise. */
+const FEEDS = Symbol.for('settee.feeds.1');
 
 /** Calls the follower until the returned function is called. */
 export function follow(database: Followed, follower: Follower): () => void {
+  const feeds = feedsOfPage();
   let feed = feeds.get(database);
   if (feed === undefined) {
     feed = new SharedFeed(database);
     feeds.set(database, feed);
   }
   return feed.add(follower);
+}
+
+function feedsOfPage(): WeakMap<object, Pick<SharedFeed, 'add'>> {
+  const page = globalThis as { [FEEDS]?: WeakMap<object, Pick<SharedFeed, 'add'>> };
+  page[FEEDS] ??= new WeakMap();
+  return page[FEEDS];
 }
 
 class SharedFeed {

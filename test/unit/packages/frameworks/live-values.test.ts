@@ -281,3 +281,18 @@ test('a live view has the rows of the view', async () => {
   await grouped.until((state) => state.rows.length === 1);
   expect(counts.get().rows).toEqual([{ key: 'x', value: 1 }]);
 });
+
+test('a feed is shared with other entries of the package, which have copies of its module', async () => {
+  const { notes, asked } = await open();
+  await notes.put({ _id: 'a', text: 'one' });
+  vi.resetModules();
+  const copy = await import('../../../../src/packages/frameworks/shared-feed.ts');
+  const seen: (ReadonlySet<string> | undefined)[] = [];
+  ends.push(copy.follow(notes, { changed: (ids) => seen.push(ids), failed: () => undefined }));
+  const { until } = watch(new LiveDocument(notes, { id: 'a' }));
+  await until(({ document }) => document?.text === 'one');
+  await notes.put({ _id: 'b', text: 'other' });
+  await vi.waitFor(() => expect(seen).toEqual([undefined, new Set(['b'])]), { timeout: 60_000 });
+  // Each feed begins with a list.
+  expect(asked.filter((request) => request === 'GET /_all_docs').length).toBe(1);
+});
