@@ -10,6 +10,7 @@ import {
   isAnsweredByReaders,
   isHealthCheck,
   isOfEachServer,
+  isOwnRestart,
   mayShowFormerIndex,
   meantMethod,
   resourceOf,
@@ -52,6 +53,7 @@ export function answerAsMember(
     if (rewritten !== undefined)
       return { database: resourceOf({ ...request, url: rewritten }, '/'), isReadHere: false };
     if (isHealthCheck(request, base)) return { database: undefined, isReadHere: true, isHealthCheck: true };
+    if (isOwnRestart(request, base)) return { database: undefined, isReadHere: false, isOnlyHere: true };
     // How far an index is that is not updated says its owner alone, so that servers that are asked in turn agree.
     const isRead = isAnsweredByReaders(request, base) && !mayShowFormerIndex(request);
     const isReadHere = isRead || isOfEachServer(request, base);
@@ -76,6 +78,8 @@ interface Place {
   readonly isReadHere: boolean;
   /** Waits for no other server, and not for the storage. */
   readonly isHealthCheck?: boolean;
+  /** No other server may do it instead. */
+  readonly isOnlyHere?: boolean;
 }
 
 interface Service {
@@ -100,9 +104,9 @@ class Exchange {
 
   run(): MaybePromise<PlainResponse> {
     const { host, answer } = this.#service;
-    const { database, isReadHere, isHealthCheck } = this.#place;
+    const { database, isReadHere, isHealthCheck, isOnlyHere } = this.#place;
     if (isHealthCheck === true) return answer(this.#request);
-    const owner = host.ownerOf(database);
+    const owner = isOnlyHere === true ? undefined : host.ownerOf(database);
     if (owner !== undefined && !isReadHere) return this.#sendTo(owner);
     let isFresh = false;
     return orElse(
@@ -130,7 +134,7 @@ class Exchange {
     const repeatable = isSentOn && isStream(body) ? new RepeatableStream(body) : undefined;
     const asked = repeatable === undefined ? this.#request : withBody(this.#request, repeatable);
     return whenReady(answer(asked), (response) => {
-      if (this.#hasLooked || !isAnsweredElsewhere(response)) {
+      if (this.#hasLooked || this.#place.isOnlyHere === true || !isAnsweredElsewhere(response)) {
         repeatable?.end();
         return response;
       }

@@ -148,9 +148,16 @@ export function isOfEachServer(
   const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
   const [first = '', second, third] = path.split('/').filter(Boolean);
   const isNode = first === '_node' && second === '_local';
-  if (hops > 0 && (first === '_active_tasks' || (isNode && third === '_restart'))) return true;
+  if (hops > 0 && first === '_active_tasks') return true;
   if (!READING_METHODS.includes(method)) return false;
   return first === '_stats' || (isNode && (third === undefined || OF_EACH_SERVER.includes(third)));
+}
+
+/** Whether the server that gets the request is to restart, and no other one. `base`: as for `isReadOnlyRequest`. */
+export function isOwnRestart({ url }: Pick<PlainRequest, 'url'>, base: string): boolean {
+  if (!url.startsWith(base)) return false;
+  const [path = ''] = url.slice(base.length).split(/[?#]/, 1);
+  return path.split('/').filter(Boolean).join('/') === '_node/_local/_restart';
 }
 
 /** Whether the request asks how this server is. `base`: as for `isReadOnlyRequest`. */

@@ -75,11 +75,26 @@ describe('a member answers', () => {
     { url: '/_all_dbs', method: 'GET', by: 'here' },
     { url: '/_active_tasks', method: 'GET', by: 'coordinator' },
     { url: '/_node/_local/_stats', method: 'GET', by: 'here' },
+    { url: '/_node/_local/_restart', method: 'POST', by: 'here' },
+    { url: '/_node/settee@there/_restart', method: 'POST', by: 'coordinator' },
     { url: '/_node/_local/_config/log/level', method: 'GET', by: 'coordinator' },
     { url: '/%6dine/a', method: 'PUT', by: 'here' },
     { url: '/%zz/a', method: 'PUT', by: 'coordinator' },
   ])('$method $url by the right server: $by', async ({ url, method, by }) => {
     expect(await new Servers().ask({ url, method })).toBe(by);
+  });
+
+  test('a restart of itself whatever happens, and never by restarting another server', async () => {
+    const restart = { url: '/_node/_local/_restart', method: 'POST' };
+    const later = new Servers();
+    later.isPresent = false;
+    expect(await later.ask(restart)).toBe('here');
+    const refusing = new Servers();
+    refusing.answers = { here: () => response('not the owner', 'not_owner') };
+    expect(await refusing.ask(restart)).toBe('not the owner');
+    const unreached = new Servers();
+    unreached.isReached = false;
+    expect(await unreached.ask(restart)).toContain('The storage is not reached.');
   });
 
   test('a method that is overridden as that method', async () => {
