@@ -17,6 +17,8 @@ const RETRY_MS = 10_000;
 const DEFAULT_INTERVAL_MS = 3_600_000;
 /** The name under which the list of databases keeps the names of those with a period of their own: the others need not be opened to know that. */
 const NOTE = 'auto_purge';
+/** Each attempt that fails means that another server has succeeded. */
+const MAX_NOTE_ATTEMPTS = 100;
 
 export interface AutoPurgesOptions {
   readonly registry: Registry;
@@ -124,17 +126,29 @@ export class AutoPurges implements AutoPurge {
     if (await noted) this.#purgeSoon(database);
   }
 
-  /** Keeps whether the database has a period of its own; returns it. */
+  /** Keeps whether the database has a period of its own; returns it. Several servers may keep another name at the same time. */
   async #note(database: string): Promise<boolean> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#noteOnce(database);
+      } catch (error) {
+        if (!isDatabaseError(error, 'conflict') || attempt >= MAX_NOTE_ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Fails with `conflict` if another server was faster. */
+  async #noteOnce(database: string): Promise<boolean> {
     const { registry } = this.#options;
     // If another server keeps the names, the last change has to be read there.
     await registry.refresh?.();
+    const former = { text: registry.notes.get(NOTE) };
     const names = new Set(this.#withPeriod().filter((name) => registry.has(name)));
     const isSet = await registry.use(database, ({ autoPurge }) => autoPurge !== '{}');
     if (isSet === names.has(database)) return isSet;
     if (isSet) names.add(database);
     else names.delete(database);
-    await registry.keepNote(NOTE, names.size === 0 ? undefined : JSON.stringify([...names].sort()));
+    await registry.keepNote(NOTE, names.size === 0 ? undefined : JSON.stringify([...names].sort()), former);
     return isSet;
   }
 

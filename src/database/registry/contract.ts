@@ -23,9 +23,9 @@ export interface Registry {
   readonly notes: ReadonlyMap<string, string>;
   /**
    * Keeps a text under that name, in place of the former one; undefined removes it. Resolves when a text would survive a crash; a removal
-   * may be lost in one.
+   * may be lost in one. Fails with `conflict` if `former` is given, and another text was kept since.
    */
-  keepNote(name: string, text: string | undefined): Promise<void>;
+  keepNote(name: string, text: string | undefined, former?: FormerNote): Promise<void>;
   /** The number of databases that are open now. */
   readonly openCount: number;
   /** How many of them this process owns. Only if several processes own databases. */
@@ -90,6 +90,11 @@ export interface Placement {
 
 /** How often databases are looked at that another process owns, while someone waits for their changes. */
 export const FOLLOWED_EACH_MS = 50;
+
+/** The text in place of which another one is kept; undefined if there is none. */
+export interface FormerNote {
+  readonly text: string | undefined;
+}
 
 export interface Lease {
   readonly database: Database;

@@ -9,6 +9,7 @@ import { createRevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { LocalWriteOptions, VerifyReport } from '../store/contract.ts';
 import { openDatabase } from '../store/open-database.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
+import type { FormerNote } from './contract.ts';
 import {
   type KeptText,
   type Listed,
@@ -132,7 +133,9 @@ export class DatabaseList {
     this.#settings = { text, rev };
   }
 
-  async keepNote(name: string, text: string | undefined): Promise<void> {
+  async keepNote(name: string, text: string | undefined, expected?: FormerNote): Promise<void> {
+    if (expected !== undefined && expected.text !== this.#notes.get(name))
+      throw new DatabaseError('conflict', 'Another server has changed this at the same time. Send the request again.');
     const former = this.#noteRevs.get(name);
     if (text === undefined && former === undefined) return;
     const rev = await this.#write(noteId(name), former, text, {

@@ -6,7 +6,7 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { Database, VerifyReport } from '../store/contract.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
-import type { DatabaseEvent, Lease, Registry } from './contract.ts';
+import type { DatabaseEvent, FormerNote, Lease, Registry } from './contract.ts';
 
 export interface Draft {
   readonly database: StoredDatabase;
@@ -78,8 +78,8 @@ export class RegistryWithDraft implements Registry {
     return this.#registry.notes;
   }
 
-  keepNote(name: string, text: string | undefined): Promise<void> {
-    return this.#registry.keepNote(name, text);
+  keepNote(name: string, text: string | undefined, former?: FormerNote): Promise<void> {
+    return this.#registry.keepNote(name, text, former);
   }
 
   names(): readonly string[] {

@@ -7,7 +7,7 @@ import { createRevisionHasher, type RevisionHasher } from '../documents/revision
 import type { Database, VerifyReport } from '../store/contract.ts';
 import { defaultSettings } from '../store/settings.ts';
 import type { StoredDatabase } from '../store/stored-database.ts';
-import type { DatabaseEvent, Lease, Registry, RegistryOptions } from './contract.ts';
+import type { DatabaseEvent, FormerNote, Lease, Registry, RegistryOptions } from './contract.ts';
 import { DatabaseList, REGISTRY_FILE } from './database-list.ts';
 import { checkDatabaseName, createFileName, databaseFileOf } from './database-name.ts';
 import { type Draft, isWritten, RegistryWithDraft } from './draft.ts';
@@ -138,8 +138,8 @@ export class StoredRegistry implements Registry {
     return this.#list.notes;
   }
 
-  keepNote(name: string, text: string | undefined): Promise<void> {
-    return this.#inOrder(() => this.#list.keepNote(name, text));
+  keepNote(name: string, text: string | undefined, former?: FormerNote): Promise<void> {
+    return this.#inOrder(() => this.#list.keepNote(name, text, former));
   }
 
   get openCount(): number {

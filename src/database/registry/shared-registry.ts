@@ -1,7 +1,7 @@
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import { createRevisionHasher } from '../documents/revisions/revision-hash.ts';
 import type { Database, VerifyReport } from '../store/contract.ts';
-import type { DatabaseEvent, Lease, Placement, Registry, RegistryOptions } from './contract.ts';
+import type { DatabaseEvent, FormerNote, Lease, Placement, Registry, RegistryOptions } from './contract.ts';
 import { FollowedDatabases } from './followed-databases.ts';
 import { type FollowedRegistry, type FollowedRegistryOptions, followRegistry } from './followed-registry.ts';
 import type { BeforeClose } from './handle-cache.ts';
@@ -113,9 +113,9 @@ class SharedRegistry implements Registry {
     return this.#list.notes;
   }
 
-  keepNote(name: string, text: string | undefined): Promise<void> {
+  keepNote(name: string, text: string | undefined, former?: FormerNote): Promise<void> {
     const { list, keepNote } = this.#parts;
-    return keepNote === undefined ? list.keepNote(name, text) : keepNote(name, text);
+    return keepNote === undefined ? list.keepNote(name, text, former) : keepNote(name, text, former);
   }
 
   get openCount(): number {

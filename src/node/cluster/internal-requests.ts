@@ -1,4 +1,5 @@
 /** What servers of a cluster ask of the one that owns the list of databases, and that no client can: requests that only links carry. */
+import { DatabaseError, isDatabaseError } from '../../base/errors/database-error.ts';
 import type { MaybePromise } from '../../base/shared/maybe-promise.ts';
 import type { Handle, PlainRequest, PlainResponse, RequestBody } from '../../base/shared/message.ts';
 import type { Registry } from '../../database/registry/contract.ts';
@@ -7,6 +8,7 @@ import { readOnlyError } from '../../storage/paging/page-errors.ts';
 
 const NOTES = '/_settee/notes/';
 const UPDATES = '/_settee/updates';
+const CHANGED = 'Another server has changed this at the same time. Send the request again.';
 /** Changes are reported together. */
 const REPORT_MS = 20;
 
@@ -14,10 +16,13 @@ type ToOwner = (request: PlainRequest) => MaybePromise<PlainResponse> | undefine
 
 /** See `Registry.keepNote`. */
 export function keepNoteBy(owner: () => Handle | undefined): Registry['keepNote'] {
-  return async (name, text) => {
+  return async (name, text, former) => {
     const url = `${NOTES}${encodeURIComponent(name)}`;
-    const method = text === undefined ? 'DELETE' : 'PUT';
-    const response = await owner()?.({ method, url, headers: {}, body: text ?? null });
+    const plain = { method: text === undefined ? 'DELETE' : 'PUT', body: text ?? null };
+    const asked =
+      former === undefined ? plain : { method: 'POST', body: JSON.stringify({ text, former: former.text }) };
+    const response = await owner()?.({ ...asked, url, headers: {} });
+    if (response?.status === 409) throw new DatabaseError('conflict', CHANGED);
     if (response?.status !== 200) throw readOnlyError('the list of databases');
   };
 }
@@ -74,7 +79,20 @@ async function answer(list: ListOwner | undefined, { method, url, body }: PlainR
     if (Array.isArray(names)) for (const name of names) list.noteUpdate?.(String(name));
     return respond(200);
   }
-  await list.keepNote(decodeURIComponent(url.slice(NOTES.length)), method === 'DELETE' ? undefined : text);
+  const name = decodeURIComponent(url.slice(NOTES.length));
+  if (method === 'POST') return replaceNote(list, name, text);
+  await list.keepNote(name, method === 'DELETE' ? undefined : text);
+  return respond(200);
+}
+
+async function replaceNote(list: ListOwner, name: string, request: string): Promise<PlainResponse> {
+  const { text, former } = JSON.parse(request) as { readonly text?: string; readonly former?: string };
+  try {
+    await list.keepNote(name, text, { text: former });
+  } catch (error) {
+    if (!isDatabaseError(error, 'conflict')) throw error;
+    return respond(409);
+  }
   return respond(200);
 }
 

@@ -20,7 +20,7 @@ async function openBoth(ofSecond: readonly string[]) {
   const second = await joinSharedRegistry({
     ...optionsOf(false),
     onNotes: () => undefined,
-    keepNote: (name, text) => first.keepNote(name, text),
+    keepNote: (...given) => first.keepNote(...given),
   });
   return { first, second };
 }
@@ -38,6 +38,18 @@ test('the owner of the list sees at each look what others have written where its
   expect(seen).toEqual([]);
   await first.refresh?.();
   expect(seen).toEqual(['updated accounts']);
+  await second.close();
+  await first.close();
+});
+
+test('a text is kept only in place of the one that was meant', async () => {
+  const { first, second } = await openBoth([]);
+  await first.keepNote('note', 'one', { text: undefined });
+  await expect(second.keepNote('note', 'two', { text: undefined })).rejects.toMatchObject({ code: 'conflict' });
+  await second.refresh?.();
+  expect(second.notes.get('note')).toBe('one');
+  await second.keepNote('note', 'two', { text: 'one' });
+  expect(first.notes.get('note')).toBe('two');
   await second.close();
   await first.close();
 });

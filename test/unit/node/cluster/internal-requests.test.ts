@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { DatabaseError } from '../../../../src/base/errors/database-error.ts';
 import type { ByteStream, Handle, PlainRequest, PlainResponse } from '../../../../src/base/shared/message.ts';
 import { answerInternally, keepNoteBy } from '../../../../src/node/cluster/internal-requests.ts';
 
@@ -44,6 +45,27 @@ test('a server keeps a text, removes it, and notes updates for another server', 
   await handle(sent('/_settee/updates', { hops: 1, method: 'POST', body: '["a","b"]' }));
   expect(list.updated).toEqual(['a', 'b']);
   expect(await handle(sent('/a', { hops: 1 }))).toBe(passedOn);
+});
+
+test('a server keeps a text only in place of the one that was meant', async () => {
+  const list = {
+    text: undefined as string | undefined,
+    keepNote: async (_name: string, text: string | undefined, former?: { readonly text: string | undefined }) => {
+      if (former?.text !== list.text) throw new DatabaseError('conflict', 'changed');
+      list.text = text;
+    },
+  };
+  const handle = answerInternally(
+    () => list,
+    () => passedOn,
+  );
+  const keep = keepNoteBy(() => (request) => handle({ ...request, hops: 1 }));
+  await keep('note', 'one', { text: undefined });
+  await expect(keep('note', 'two', { text: undefined })).rejects.toMatchObject({ code: 'conflict' });
+  await keep('note', 'two', { text: 'one' });
+  expect(list.text).toBe('two');
+  await keep('note', undefined, { text: 'two' });
+  expect(list.text).toBeUndefined();
 });
 
 test('what a client sends there is neither carried out nor passed on to a server that would', async () => {
