@@ -22,7 +22,12 @@ export async function openNotes(fetch: Fetch, address: string): Promise<Notes> {
 /** The photo is an attachment of the note: it is stored with it, as it is, and copied with it. */
 export async function addNote(notes: Notes, text: string, photo?: Blob): Promise<void> {
   const _id = `${new Date().toISOString()}-${crypto.randomUUID().slice(0, 8)}`;
-  const written = await notes.put({ _id, text, done: false, ...(photo && { _attachments: { photo: { data: photo } } }) });
+  const written = await notes.put({
+    _id,
+    text,
+    done: false,
+    ...(photo && { _attachments: { photo: { data: photo } } }),
+  });
   if (!written.ok) throw new Error(written.reason);
 }
 
