@@ -248,6 +248,8 @@ export interface RunObserver {
   /** The figures have changed; called at most a few times in a second. */
   progress(figures: RunStats): void;
   refused(document: RefusedDocument): void;
+  /** Resolves when a crash would leave the names of what was refused so far. A checkpoint is written after that. Without it they are not kept. */
+  keepRefused?(): Promise<void>;
   /** The source has the document in these revisions now. What was refused of it in others no longer matters. */
   listed(id: string, revs: readonly string[]): void;
   /** Everything is copied and the run waits for the next change (`true`), or has work again. Only for continuous ones. */

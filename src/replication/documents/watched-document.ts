@@ -102,7 +102,7 @@ export class WatchedDocument {
   #isStopped = false;
   #stopTimer: (() => void) | undefined;
   #stopLedgerTimer: (() => void) | undefined;
-  #noted: { readonly state: DocumentState; readonly reason?: string | undefined } | undefined;
+  #noteAgain: (() => void) | undefined;
 
   /** `predecessor`: the same document at an earlier revision. */
   constructor({ id, rev }: FoundDocument, document: JsonObject, options: WatchOptions, predecessor?: WatchedDocument) {
@@ -206,7 +206,7 @@ export class WatchedDocument {
     if (why !== undefined) {
       this.#setStatus('waiting');
       this.reason = why;
-      this.#writer.want({ _replication_state_reason: why });
+      this.#want({ _replication_state_reason: why });
       return;
     }
     this.reason = undefined;
@@ -228,7 +228,7 @@ export class WatchedDocument {
     this.#setStatus('duplicate');
     this.#options.releasePermit(this);
     this.reason = `The document \`${holder.id}' requests the same replication, which runs only once.`;
-    this.#writer.want({ _replication_id: id.full, _replication_state_reason: this.reason });
+    this.#want({ _replication_state_reason: this.reason });
   }
 
   /** Fails with `bad_request` if the document is not valid, or asks for what its writer may not have. */
@@ -266,8 +266,9 @@ export class WatchedDocument {
   }
 
   #orderOf(id: ReplicationId, replication: Replication): JobOrder {
-    const ledger = new RefusedLedger(this.#options.settings().maxRefused);
-    if (this.#former._replication_id === id.full) for (const refused of refusedIn(this.#former)) ledger.add(refused);
+    const former = this.#former._replication_id === id.full ? refusedIn(this.#former) : [];
+    const isSame = this.job?.order.id.full === id.full;
+    const ledger = isSame ? this.job?.ledger : new RefusedLedger(this.#options.settings().maxRefused, former);
     const origin = { database: REPLICATOR_DATABASE, docId: this.id };
     return { id, replication, origin, owner: this.#owner, isKept: true, ledger, listener: this.#listener };
   }
@@ -309,12 +310,13 @@ export class WatchedDocument {
       if (this.#isStopped) return;
       this.#stopLedgerTimer ??= startBackgroundTimer(LEDGER_MS, () => this.#noteLedger());
     },
+    keepLedger: () => this.flush(),
   };
 
   #noteLedger(): void {
     this.#stopLedgerTimer?.();
     this.#stopLedgerTimer = undefined;
-    if (this.#noted !== undefined) this.#note(this.#noted.state, this.#noted.reason);
+    this.#noteAgain?.();
   }
 
   #complete(job: Job): void {
@@ -367,19 +369,29 @@ export class WatchedDocument {
 
   /** Without a state, as other documents that wait: servers of the family know no state for this. */
   #notePause(reason: string | undefined): void {
-    this.#noted = undefined;
-    this.#writer.want({ _replication_state_reason: reason, _replication_id: this.replicationId?.full });
+    this.#noteAgain = () => this.#notePause(reason);
+    this.#want({ _replication_state_reason: reason });
   }
 
   #note(state: DocumentState, reason?: string): void {
-    const { job } = this;
-    this.#noted = { state, reason };
-    this.#writer.want({
+    this.#noteAgain = () => this.#note(state, reason);
+    this.#want({
       _replication_state: state,
       _replication_state_time: timestamp(this.#options.clock.now()),
       _replication_state_reason: reason,
-      _replication_id: this.replicationId?.full,
-      _replication_stats: job && (state === 'completed' || job.ledger.count > 0) ? documentStats(job) : undefined,
+    });
+  }
+
+  /** In every state the document names what was refused: its checkpoint has passed that, and a core that begins with it knows it from here alone. */
+  #want(state: Omit<StateMembers, '_replication_id' | '_replication_stats'>): void {
+    const { job, replicationId } = this;
+    const isFormer = replicationId === undefined || replicationId.full === this.#former._replication_id;
+    const former = isFormer && refusedIn(this.#former).length > 0 ? this.#former : {};
+    const isTold = job !== undefined && (state._replication_state === 'completed' || job.ledger.count > 0);
+    this.#writer.want({
+      ...state,
+      _replication_id: replicationId?.full ?? former._replication_id,
+      _replication_stats: isTold ? documentStats(job) : job === undefined ? former._replication_stats : undefined,
     });
   }
 }

@@ -36,6 +36,10 @@ export class JobObserver {
     if (this.#job.figures !== undefined) this.#report(this.#job.figures);
   }
 
+  async keepRefused(): Promise<void> {
+    await this.#job.order.listener?.keepLedger?.(this.#job);
+  }
+
   listed(id: string, revs: readonly string[]): void {
     if (!this.#job.ledger.supersede(id, revs)) return;
     this.#job.order.listener?.ledgerChanged?.(this.#job);

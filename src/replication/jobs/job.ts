@@ -50,6 +50,8 @@ export interface JobListener {
   completed?(job: Job, result: RunResult): void;
   /** A document was refused, or refused documents were retried. */
   ledgerChanged?(job: Job): void;
+  /** Resolves when a crash would leave the refused documents as they are known now, or as far as that is possible. */
+  keepLedger?(job: Job): Promise<void>;
 }
 
 export interface JobEvent {

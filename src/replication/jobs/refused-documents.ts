@@ -15,8 +15,10 @@ export class RefusedLedger {
   readonly #ids = new Set<string>();
   #notNamed = 0;
 
-  constructor(most: number) {
+  /** `former`: what is known from before. */
+  constructor(most: number, former: readonly RefusedDocument[] = []) {
     this.#most = most;
+    for (const document of former) this.add(document);
   }
 
   /** A revision that was named before is not counted again. */

@@ -71,6 +71,11 @@ export class ReplicationStats {
     this.refuse(isDesignId(refused.id) && OF_RIGHTS.has(refused.error) ? withRemedy(refused) : refused);
   }
 
+  /** To be called before a checkpoint passes what was refused: no later run reads it again. */
+  async keepRefused(): Promise<void> {
+    await this.#observer.keepRefused?.();
+  }
+
   /** `end`: the end that has the outage. `outage`: undefined when it is over. */
   setOutage(end: 'source' | 'target', outage: PeerOutage | undefined): void {
     if (outage === undefined) this.#troubles.delete(end);

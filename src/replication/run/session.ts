@@ -225,6 +225,7 @@ export class Session {
     const { replication, figures } = this.#options;
     const seq = order.reached;
     if (isSameSequence(seq, this.#recordedSeq)) return;
+    await figures.keepRefused();
     await checkpoints.commit();
     const history = withEntry(this.#entry(since, seq), common.history);
     if (replication.useCheckpoints) await checkpoints.write(history);

@@ -11,6 +11,7 @@ import type {
   RefusedDocument,
   Replication,
   ReplicatorHost,
+  RunObserver,
   RunResult,
   RunStats,
 } from '../../../src/replication/contract.ts';
@@ -78,7 +79,12 @@ export interface Run {
   stop(): Promise<unknown>;
 }
 
-export function begin(host: ReplicatorHost, replication: Replication, checkpointId = 'checkpoint'): Run {
+export function begin(
+  host: ReplicatorHost,
+  replication: Replication,
+  checkpointId = 'checkpoint',
+  more: Partial<RunObserver> = {},
+): Run {
   const refused: RefusedDocument[] = [];
   let figures: RunStats | undefined;
   let isIdle = false;
@@ -94,6 +100,7 @@ export function begin(host: ReplicatorHost, replication: Replication, checkpoint
       isIdle = now;
       if (now) for (const wake of waiting.splice(0)) wake();
     },
+    ...more,
   };
   const result = runReplication(replication, checkpointId, host, observer, controller.signal);
   result.catch(() => {

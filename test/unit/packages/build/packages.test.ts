@@ -135,7 +135,7 @@ describe('settee installed in an empty folder', () => {
       'package.json',
     ]);
     expect(filesOf(join(app, 'node_modules/settee/src'))).toEqual(['README.md', 'node/settee-command.mjs']);
-    expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(40);
+    expect(files.filter((file) => file.startsWith('dist/types/')).length).toBeLessThanOrEqual(45);
   });
 
   test('has the script for service workers with exactly the files of the administration page', () => {

@@ -124,3 +124,28 @@ test('a paused document can be changed, and stays paused after a restart', async
   service.core.networkIsBack();
   await service.untilState('pull', 'triggered');
 });
+
+test('what was refused is named while there is no network, and after restarts', async () => {
+  const { remote, service } = await start();
+  const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";
+  await remote.make('/notes/_design/rules', { validate_doc_update: refuse });
+  remote.isReachable = true;
+  const named = { _replication_stats: { refused_count: 1, refused: [{ id: 'd2', reason: 'no twos' }] } };
+  await service.must('PUT /_replicator/push', { ...PULL, source: 'notes', target: 'http://db.test/notes' });
+  await service.must('PUT /notes/d2', { n: 2 });
+  expect(await service.until('push', (document) => '_replication_stats' in document)).toMatchObject(named);
+
+  remote.isReachable = false;
+  await service.must('PUT /notes/d3', { n: 3 });
+  expect(await service.until('push', isOffline)).toMatchObject(named);
+  const info = async () => ownMember(await service.must('GET /_scheduler/docs/_replicator/push'), 'info');
+  for (let restart = 0; restart < 2; restart++) {
+    await service.restart();
+    await expect.poll(info, patient).toMatchObject({ error: expect.stringMatching(OFFLINE) });
+    expect(await service.until('push', isOffline)).toMatchObject(named);
+  }
+  remote.isReachable = true;
+  service.core.networkIsBack();
+  expect(await service.untilState('push', 'triggered')).toMatchObject(named);
+  expect(await info()).toMatchObject({ refused_count: 1, refused: [{ id: 'd2' }] });
+});
