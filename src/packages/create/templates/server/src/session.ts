@@ -44,5 +44,6 @@ async function ask(method: string, path: string, body?: object): Promise<Respons
 async function mustBeOk(response: Response): Promise<void> {
   if (response.ok) return;
   const { reason } = await response.json().catch(() => ({ reason: undefined }));
+  if (reason === 'no_db_file') throw new Error('There are no accounts yet. Run npm run server:admin.');
   throw new Error(reason ?? `The server can’t be reached (${response.status}). Does it run?`);
 }
