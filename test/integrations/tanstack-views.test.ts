@@ -43,6 +43,20 @@ const versions: [string, Version][] = [
 describe.each(versions)('a view on demand, in %s version', (_, version) => {
   const { createLiveQueryCollection, eq, gt, inArray, lt } = version;
 
+  test.each([
+    ['d/stars', ['stars'], /are no arrays: let "keyFields" be a string/],
+    ['d/lists', 'list', /are arrays: let "keyFields" be an array/],
+    ['d/none', 'list', /not_found/],
+  ])('with keys of another kind, or without rows to read, says so: %s by %o', async (view, keyFields, reason) => {
+    const { notes } = await openMany(3);
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    const collection = collect({ database: notes, view, syncMode: 'on-demand', keyFields, onError }, version);
+    const all = show(createLiveQueryCollection((query) => query.from({ note: collection })));
+    await expect(all.preload()).rejects.toThrow();
+    expect(errors).toEqual([expect.objectContaining({ message: expect.stringMatching(reason) })]);
+  });
+
   test('is paged from both ends without being loaded, of 100,000', { timeout: 300_000 }, async () => {
     const { notes, sent } = await openMany(100_000);
     const collection = collect(

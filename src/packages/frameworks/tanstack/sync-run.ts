@@ -207,6 +207,7 @@ export class SyncRun<T extends object> implements Follower {
       load.done();
     } catch (error) {
       if (isPassing(error)) throw error;
+      if (!this.#hasEnded) this.#options.onError(error);
       load.failed(error);
     }
     this.#loads = this.#loads.filter((other) => other !== load);

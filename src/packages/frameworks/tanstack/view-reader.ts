@@ -31,6 +31,7 @@ interface OrderedRead {
 
 export class ViewReader<T extends object> implements Reader<T, Ranges> {
   readonly #options: ViewReaderOptions<T>;
+  #checked: Promise<void> | undefined;
 
   constructor(options: ViewReaderOptions<T>) {
     this.#options = options;
@@ -43,8 +44,35 @@ export class ViewReader<T extends object> implements Reader<T, Ranges> {
     const order = from.isExact && whole !== undefined && orderBy.length > 0 ? orderOf(orderBy, whole) : undefined;
     const ordered = order && this.#ordered(from, order, current, cursor === undefined);
     const all = [...current, ...from.ranges];
-    if (ordered === undefined) return { extent: all, read: () => this.#all(all) };
-    return { extent: [], read: (narrow) => this.#read(ordered, narrow) };
+    if (ordered === undefined) return { extent: all, read: () => this.#whenChecked(this.#all(all)) };
+    return { extent: [], read: (narrow) => this.#whenChecked(this.#read(ordered, narrow)) };
+  }
+
+  async *#whenChecked(documents: Documents<T>): Documents<T> {
+    this.#checked ??= this.#checkKeys();
+    try {
+      await this.#checked;
+    } catch (error) {
+      this.#checked = undefined;
+      throw error;
+    }
+    yield* documents;
+  }
+
+  /** Keys of another kind are in none of the ranges: a query would show nothing, without a reason. */
+  async #checkKeys(): Promise<void> {
+    const { database, view, keyFields } = this.#options;
+    if (keyFields.length === 0) return;
+    for (const descending of [false, true]) {
+      const { rows } = await database.view(view, { limit: 1, descending });
+      const [row] = rows;
+      if (row === undefined || Array.isArray(row.key) === Array.isArray(keyFields)) return;
+    }
+    throw new Error(
+      Array.isArray(keyFields)
+        ? `The keys of the view ${view} are no arrays: let "keyFields" be a string, the one member that is the key.`
+        : `The keys of the view ${view} are arrays: let "keyFields" be an array of the members in them.`,
+    );
   }
 
   source(ranges: Ranges): ViewSource<T> {
