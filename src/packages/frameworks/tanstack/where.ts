@@ -87,11 +87,8 @@ export function comparisonOf(
 
 function translateComparison(given: string, args: readonly Expression[], isNegated: boolean): Translation {
   const tested = fieldOf(args[0]);
-  if (tested !== undefined && given === 'isUndefined') return exact({ [tested]: { $exists: isNegated } });
-  if (tested !== undefined && given === 'isNull') {
-    const differs = { $or: [{ [tested]: { $ne: null } }, { [tested]: { $exists: false } }] };
-    return exact(isNegated ? differs : { [tested]: { $eq: null } });
-  }
+  if (tested !== undefined && given === 'isUndefined') return exact(isMissing(tested, isNegated));
+  if (tested !== undefined && given === 'isNull') return exact(isNull(tested, isNegated));
   const comparison = comparisonOf(given, args);
   if (comparison === undefined) return UNKNOWN;
   const { name, field, value } = comparison;
@@ -102,6 +99,28 @@ function translateComparison(given: string, args: readonly Expression[], isNegat
   if (name === 'ilike') return isNegated ? UNKNOWN : { selector: { [field]: { $type: 'string' } }, isExact: false };
   const operator = isNegated ? OPPOSITES[name] : name in OPPOSITES ? name : undefined;
   return operator === undefined ? UNKNOWN : compares(field, `$${operator}`, value);
+}
+
+/** For TanStack DB a member of null is null, too; in a selector it is missing. */
+function isNull(field: string, isNegated: boolean): AnySelector {
+  const fields = [...outerFields(field), field];
+  if (isNegated)
+    return allOf(fields.map((one) => ({ $or: [{ [one]: { $ne: null } }, { [one]: { $exists: false } }] })));
+  const nulls = fields.map((one) => ({ [one]: { $eq: null } }));
+  return nulls.length > 1 ? { $or: nulls } : { [field]: { $eq: null } };
+}
+
+function isMissing(field: string, isNegated: boolean): AnySelector {
+  const outer = outerFields(field).at(-1);
+  const missing = { [field]: { $exists: isNegated } };
+  if (outer === undefined) return missing;
+  return isNegated ? { $or: [missing, isNull(outer, false)] } : allOf([missing, isNull(outer, true)]);
+}
+
+/** The fields in whose values it is, the outermost first. */
+function outerFields(field: string): readonly string[] {
+  const names = field.split(/(?<!\\)\./);
+  return names.slice(1).map((_, index) => names.slice(0, index + 1).join('.'));
 }
 
 function equals(field: string, values: unknown, isNegated: boolean): Translation {

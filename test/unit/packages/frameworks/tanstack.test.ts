@@ -32,6 +32,21 @@ test.each<[string, Expression, object]>([
   ['a beginning', call('like', a, val('abc%')), { a: { $beginsWith: 'abc' } }],
   ['an absent member', call('isUndefined', a), { a: { $exists: false } }],
   ['null', call('isNull', a), { a: { $eq: null } }],
+  [
+    'a member that is null, or of null',
+    call('isNull', field('a', 'b')),
+    { $or: [{ a: { $eq: null } }, { 'a.b': { $eq: null } }] },
+  ],
+  [
+    'an absent member of no null',
+    call('isUndefined', field('a', 'b')),
+    { $and: [{ 'a.b': { $exists: false } }, { $or: [{ a: { $ne: null } }, { a: { $exists: false } }] }] },
+  ],
+  [
+    'a member that is there, or of null',
+    call('not', call('isUndefined', field('a', 'b'))),
+    { $or: [{ 'a.b': { $exists: true } }, { a: { $eq: null } }] },
+  ],
   ['a comparison with null', call('eq', a, val(null)), { _id: null }],
   ['everything', val(true), {}],
   ['nothing', val(false), { _id: null }],
