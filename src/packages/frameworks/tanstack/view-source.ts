@@ -21,11 +21,11 @@ interface ViewRow {
   readonly key: unknown;
 }
 
-/** Where to read on: at the last row, behind the rows that equal it. */
+/** Where to read on: at the last row, behind the rows that equal it, as many as have been read. */
 interface ViewPosition {
-  readonly startkey?: unknown;
-  readonly startkey_docid?: string;
-  readonly skip: number;
+  readonly startkey: unknown;
+  readonly startkey_docid: string;
+  readonly read: number;
 }
 
 interface RangePosition {
@@ -102,9 +102,14 @@ export class ViewSource<T extends object> implements Source<T> {
     const { startkey, endkey } = bounds;
     const backwards = descending && { startkey: endkey, endkey: startkey, descending };
     const { database, view } = this.#options;
-    const { rows } = await database.view(view, { ...bounds, ...backwards, ...at, limit });
-    const next = rows.length < limit ? undefined : positionAfter(rows, at);
-    return { rows: matches ? rows.filter(({ key }) => matches(key)) : rows, next };
+    const { read = 0, ...from } = at ?? {};
+    const most = limit + read;
+    const { rows } = await database.view(view, { ...bounds, ...backwards, ...from, limit: most });
+    // Not by `skip`: the row may be gone by now, and the one after it would be passed over.
+    const others = at ? rows.slice(0, read).findIndex((row) => !isAt(row, at)) : 0;
+    const added = rows.slice(others < 0 ? read : others);
+    const next = rows.length < most ? undefined : positionAfter(rows);
+    return { rows: matches ? added.filter(({ key }) => matches(key)) : added, next };
   }
 
   async documents(ids: readonly string[], { rest = {} }: KeyRange): Promise<Stored<T>[]> {
@@ -128,13 +133,13 @@ export function idsOf(rows: readonly ViewRow[]): string[] {
   return [...new Set(rows.map(({ id }) => id))];
 }
 
-function positionAfter(rows: readonly ViewRow[], at: ViewPosition | undefined): ViewPosition | undefined {
+function positionAfter(rows: readonly ViewRow[]): ViewPosition | undefined {
   const last = rows.at(-1);
   if (last === undefined) return undefined;
-  const key = JSON.stringify(last.key);
-  const isLast = (row: ViewRow) => row.id === last.id && JSON.stringify(row.key) === key;
-  const others = rows.findLastIndex((row) => !isLast(row));
-  const isContinued = others < 0 && at?.startkey_docid === last.id && JSON.stringify(at.startkey) === key;
-  const skip = rows.length - 1 - others + (isContinued ? at.skip : 0);
-  return { startkey: last.key, startkey_docid: last.id, skip };
+  const at = { startkey: last.key, startkey_docid: last.id };
+  return { ...at, read: rows.length - 1 - rows.findLastIndex((row) => !isAt(row, at)) };
+}
+
+function isAt({ id, key }: ViewRow, at: Omit<ViewPosition, 'read'>): boolean {
+  return id === at.startkey_docid && JSON.stringify(key) === JSON.stringify(at.startkey);
 }

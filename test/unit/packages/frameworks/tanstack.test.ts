@@ -6,6 +6,7 @@ import type { Expression } from '../../../../src/packages/frameworks/tanstack/co
 import { mergeChange } from '../../../../src/packages/frameworks/tanstack/merge.ts';
 import { SelectorSource } from '../../../../src/packages/frameworks/tanstack/sources.ts';
 import { translateKeys } from '../../../../src/packages/frameworks/tanstack/view-keys.ts';
+import { ViewSource } from '../../../../src/packages/frameworks/tanstack/view-source.ts';
 import { translate } from '../../../../src/packages/frameworks/tanstack/where.ts';
 import { setteeCollectionOptions } from '../../../../src/packages/frameworks/tanstack.ts';
 
@@ -198,6 +199,40 @@ test('changed documents are looked up by their ids, whatever indexes the selecto
       index: { name: '_all_docs' },
       mrargs: { keys: ['gone', 'n1', 'n3', 'n4'] },
     });
+  } finally {
+    await service.reset();
+  }
+});
+
+test.each([
+  ['deleted', 'delete', 1],
+  ['moved to the end', 'move', 1],
+  ['still there, with several equal rows', 'keep', 3],
+])('a view is read on behind the last row of a page, which is %s by then', async (_, what, rows) => {
+  const service = new MemoryService({ basePath: '/db', config: {} }, readQuickJsWasm);
+  try {
+    const notes = database<{ key: number; rows: number }>(
+      (address, init) => service.fetch(new Request(new URL(address, 'http://localhost'), init as RequestInit)),
+      '/db/notes',
+    );
+    await notes.create();
+    const map = 'function (doc) { for (var count = 0; count < doc.rows; count++) emit(doc.key); }';
+    const body = JSON.stringify({ views: { keys: { map } } });
+    await notes.fetch('/db/notes/_design/d', { method: 'PUT', headers: {}, body });
+    await notes.bulk(Array.from({ length: 5 }, (_, key) => ({ _id: `n${key}`, key, rows: key === 2 ? rows : 1 })));
+    const source = new ViewSource({ database: notes, view: 'd/keys', conflicts: false }, []);
+    const first = await source.rows({ bounds: {} }, undefined, 3);
+    expect(first.rows.map(({ id }) => id)).toEqual(['n0', 'n1', 'n2']);
+    if (what !== 'keep') {
+      await notes.update('n2', (note) => (what === 'delete' ? { _deleted: true } : { key: 9, rows: note?.rows ?? 1 }));
+    }
+    const ids: string[] = [];
+    for (let at = first.next; at !== undefined; ) {
+      const page = await source.rows({ bounds: {} }, at, 2);
+      ids.push(...page.rows.map(({ id }) => id));
+      at = page.next;
+    }
+    expect(ids).toEqual({ delete: ['n3', 'n4'], move: ['n3', 'n4', 'n2'], keep: ['n2', 'n2', 'n3', 'n4'] }[what]);
   } finally {
     await service.reset();
   }
