@@ -193,8 +193,9 @@ export class Replicator {
   }
 
   #begin(order: JobOrder): Job {
+    const job = this.jobs.add(order);
     this.#watch.expect(order.replication.rightsUntil);
-    return this.jobs.add(order);
+    return job;
   }
 
   #assertMayAsk({ owner, replication }: JobOrder): void {

@@ -173,6 +173,14 @@ describe('a continuous replication', () => {
     expect(service.runs).toHaveLength(2);
   });
 
+  test('waits for no end of its rights after the replicator is closed', async () => {
+    service = openReplicator();
+    await service.replicator.close();
+    const late = service.replicator.replicate(LIVE, { ...origin, until: service.now + 60_000 });
+    await expect(late).rejects.toMatchObject({ code: 'shutting_down' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("that was stored isn't started for a user without rights", async () => {
     const saved: string[] = [];
     const requests = {
