@@ -75,7 +75,7 @@ export class Replicator {
     if (request.retryRefused) return this.#running(await this.retryRefused(order));
     const job = this.#attach(order) ?? this.#add(order);
     if (!replication.continuous) return this.#running(job);
-    if (job.order.origin === undefined) this.#kept.keep({ body, origin }, job.id);
+    if (job.order.origin === undefined) this.#keep({ body, origin }, job);
     return { kind: 'started', id: job.id };
   }
 
@@ -196,6 +196,14 @@ export class Replicator {
     const job = this.jobs.add(order);
     this.#watch.expect(order.replication.rightsUntil);
     return job;
+  }
+
+  /** Its rights end in the next core as they do here: a request that attached to it does not change that. */
+  #keep(request: KeptRequest, job: Job): void {
+    const { origin } = request;
+    const until = job.order.replication.rightsUntil;
+    this.#kept.keep({ ...request, origin: { ...origin, until } }, job.id);
+    if (until !== origin.until) this.#kept.drop(request);
   }
 
   #assertMayAsk({ owner, replication }: JobOrder): void {

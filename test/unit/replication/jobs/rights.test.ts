@@ -173,6 +173,28 @@ describe('a continuous replication', () => {
     expect(service.runs).toHaveLength(2);
   });
 
+  test.each([
+    ['that has none', 60_000, undefined],
+    ['that has another', undefined, 60_000],
+  ])(
+    'is kept with the end of its own rights, not that of a request %s and attaches to it',
+    async (_what, own, other) => {
+      const requests = {
+        text: '',
+        save: (text: string) => {
+          requests.text = text;
+        },
+      };
+      service = openReplicator({ requests });
+      const untilOf = (ms: number | undefined) => ({ ...origin, ...(ms !== undefined && { until: service.now + ms }) });
+      await service.replicator.replicate(LIVE, untilOf(own));
+      await service.replicator.replicate(LIVE, untilOf(other));
+      expect(JSON.parse(requests.text)).toEqual([{ body: LIVE, origin: untilOf(own) }]);
+      await service.replicator.resume();
+      expect(service.replicator.jobs.list()).toHaveLength(1);
+    },
+  );
+
   test('waits for no end of its rights after the replicator is closed', async () => {
     service = openReplicator();
     await service.replicator.close();
