@@ -128,8 +128,12 @@ function isOff(): boolean {
   return navigator.onLine === false;
 }
 
-/** What the engines say when `fetch` gets no response. Other errors of the type TypeError are mistakes of the app. */
-const NO_RESPONSE = /^(Failed to fetch|NetworkError|Load failed|fetch failed|The (Internet|network) connection)/;
+/**
+ * What the engines say when `fetch` gets no response, WebKit with a prefix if a service worker has passed the request on. Other errors of the type
+ * TypeError are mistakes of the app.
+ */
+const NO_RESPONSE =
+  /^(FetchEvent.*: )?(Failed to fetch|NetworkError|Load failed|fetch failed|The (Internet|network) connection)/;
 
 /** Whether a request got no response: `fetch` fails so, and others with an error that is named so, or has that as its cause. */
 function isOfNetwork(error: unknown): boolean {

@@ -126,6 +126,12 @@ describe('a page', () => {
       { isOffline: true },
     ],
     [
+      'whose request gets no response through a service worker of WebKit',
+      true,
+      () => Promise.reject(new TypeError('FetchEvent.respondWith received an error: TypeError: Load failed')),
+      { isOffline: true },
+    ],
+    [
       'whose library says so with a cause',
       true,
       () => Promise.reject(new Error('no token', { cause: new TypeError('Load failed') })),
