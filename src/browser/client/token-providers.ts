@@ -135,11 +135,14 @@ function isOff(): boolean {
 const NO_RESPONSE =
   /^(FetchEvent.*: )?(Failed to fetch|NetworkError|Load failed|fetch failed|The (Internet|network) connection)/;
 
-/** Whether a request got no response: `fetch` fails so, and others with an error that is named so, or has that as its cause. */
+/**
+ * Whether a request got no response: `fetch` fails so, and others with an error that is named as the web's own, or has one as its cause. Timeouts of
+ * libraries are something else: a silent log-in that is blocked ends in one.
+ */
 function isOfNetwork(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof TypeError && NO_RESPONSE.test(error.message)) return true;
-  return /network|timeout/i.test(error.name) || isOfNetwork(error.cause);
+  return /^(Network|Timeout)Error$/.test(error.name) || isOfNetwork(error.cause);
 }
 
 function send(channel: BroadcastChannel, message: WithoutProtocol<TokenMessage>): void {

@@ -149,6 +149,12 @@ describe('a page', () => {
       () => Promise.reject(new TypeError("Cannot read properties of undefined (reading 'fetch')")),
       { isOffline: false },
     ],
+    [
+      'whose library waited in vain for a frame',
+      true,
+      () => Promise.reject(Object.assign(new Error('IFrame timed out'), { name: 'ErrorTimeout' })),
+      { isOffline: false },
+    ],
     ['that fails otherwise', true, () => Promise.reject(new Error('broken')), { isOffline: false, message: 'broken' }],
     ['that fails without a network', false, () => Promise.reject(new Error('broken')), { isOffline: true }],
     ['that has no token without a network', false, () => undefined, { isOffline: true }],
