@@ -107,8 +107,13 @@ async function work(): Promise<readonly Write[]> {
     ...[0, 300, 600].map((n) => change(`old-${n}`)),
     write('POST', 'notes/_bulk_docs', (mark) => ({ docs: [{ mark }, { mark, large }] }), 2),
   ]);
-  const { status } = await ask('GET', 'notes/_all_docs?include_docs=true');
-  if (status !== 200) expect(status).toBeGreaterThanOrEqual(500);
+  try {
+    const { status } = await ask('GET', 'notes/_all_docs?include_docs=true');
+    if (status !== 200) expect(status).toBeGreaterThanOrEqual(500);
+  } catch (error) {
+    // On a busy machine the list is sent in parts: one that has begun breaks off.
+    if (!isDatabaseError(error)) throw error;
+  }
   return writes.filter((one) => one !== undefined);
 }
 
