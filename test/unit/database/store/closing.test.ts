@@ -123,15 +123,11 @@ describe('closing while the medium is full', () => {
 });
 
 describe('timers', () => {
-  let timers: ReturnType<typeof noteTimers>;
-
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
-    timers = noteTimers();
-  });
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
   afterEach(() => void vi.useRealTimers());
 
   test('of an idle database store what its journal holds', async () => {
+    const timers = noteTimers();
     const bench = new Bench();
     const db = await bench.open();
     await put(db, 'a');
@@ -171,6 +167,7 @@ describe('timers', () => {
   });
 
   test('are removed by a close, also with writes in progress', async () => {
+    const timers = noteTimers();
     const gate = new Gate();
     const bench = new Bench({ hooks: { beforeCommit: (commit) => (commit.journal ? gate.opened : undefined) } });
     const db = await bench.open();
@@ -183,6 +180,7 @@ describe('timers', () => {
   });
 
   test('are removed when a database fails', async () => {
+    const timers = noteTimers();
     let broken = false;
     const bench = new Bench({
       hooks: {

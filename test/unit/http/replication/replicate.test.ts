@@ -3,17 +3,21 @@ import type { Identity } from '../../../../src/accounts/contract.ts';
 import type { ByteStream } from '../../../../src/base/shared/message.ts';
 import { postReplicate } from '../../../../src/http/replication/replicate.ts';
 import { isStream } from '../../../../src/http/request/bodies.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { openReplicator, RESULT, settle } from '../../replication/jobs/support.ts';
 import { contextOf, JSON_HEADERS, textOf } from '../support.ts';
 
 const ANA = { name: 'ana', roles: [] };
+
+let timers: ReturnType<typeof noteTimers> | undefined;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
 });
 
 afterEach(() => {
-  expect(vi.getTimerCount()).toBe(0);
+  expect(timers?.running).toEqual([]);
+  timers = undefined;
   vi.useRealTimers();
 });
 
@@ -24,6 +28,8 @@ async function until(isSo: () => boolean): Promise<void> {
 
 /** The response to a request whose replication takes longer than its head. `tokenMs`: how long the token of the request is valid. */
 async function begin(tokenMs: number | undefined, service = openReplicator()) {
+  timers ??= noteTimers();
+  const noted = timers;
   const { replicator, runs } = service;
   const clock = { now: () => service.now, monotonic: () => 0 };
   const body = JSON.stringify({ source: 'a', target: 'b' });
@@ -44,9 +50,9 @@ async function begin(tokenMs: number | undefined, service = openReplicator()) {
     await settle();
   };
   // Of the wait for the result, and of the token with which the run begins.
-  const timers = vi.getTimerCount() + (tokenMs === undefined || runs.length > 0 ? 1 : 2);
+  const expected = noted.running.length + (tokenMs === undefined || runs.length > 0 ? 1 : 2);
   const asked = postReplicate({ replicator }, context);
-  await until(() => runs.length > 0 && vi.getTimerCount() === timers);
+  await until(() => runs.length > 0 && noted.running.length === expected);
   await pass(10_000);
   const answer = await asked;
   if (!isStream(answer.body)) throw new Error('a stream was expected');

@@ -72,9 +72,10 @@ test.for([429, 500, 503, 507])(
     await turnOn(core);
     await vi.waitFor(() => expect(core.registry.has(BOB)).toBe(true), patient);
     await vi.waitFor(() => expect(asked).toEqual([`GET /${ANA}/_security`]), patient);
-    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0), patient);
-    await vi.advanceTimersByTimeAsync(5_000);
-    await vi.waitFor(() => expect(asked).toHaveLength(2), patient);
+    await vi.waitFor(async () => {
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(asked.length).toBeGreaterThan(1);
+    }, patient);
     isDown = false;
     await vi.waitFor(async () => {
       await vi.advanceTimersByTimeAsync(5_000);

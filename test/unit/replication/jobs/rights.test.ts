@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { RequestStore, Standing, Standings } from '../../../../src/replication/contract.ts';
 import { ReplicationError } from '../../../../src/replication/failure.ts';
 import { rightsOfDocument, rightsOfRequest } from '../../../../src/replication/jobs/rights.ts';
+import { noteTimers } from '../../../support/noted-timers.ts';
 import { openReplicator, settle } from './support.ts';
 
 const GONE: Standing = { kind: 'gone' };
@@ -197,10 +198,11 @@ describe('a continuous replication', () => {
 
   test('waits for no end of its rights after the replicator is closed', async () => {
     service = openReplicator();
+    const timers = noteTimers();
     await service.replicator.close();
     const late = service.replicator.replicate(LIVE, { ...origin, until: service.now + 60_000 });
     await expect(late).rejects.toMatchObject({ code: 'shutting_down' });
-    expect(vi.getTimerCount()).toBe(0);
+    expect(timers.running).toEqual([]);
   });
 
   test("that was stored isn't started for a user without rights", async () => {
