@@ -109,5 +109,7 @@ function describe({ url, place, standsByFor, lines = [] }: Served): string[] {
 }
 
 function adviceFor({ hasAdmin, adminCommand }: Served): string[] {
-  return hasAdmin ? [] : [`It has no admin: anyone who can reach it may do everything. Set one with: ${adminCommand}`];
+  return hasAdmin
+    ? []
+    : [`It has no admin: anyone who can reach it may do everything. Set one and restart the server: ${adminCommand}`];
 }

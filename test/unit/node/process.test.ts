@@ -54,7 +54,7 @@ describe('the process', () => {
     // With the folder, without which the command would write to another one.
     await expect
       .poll(() => server.stdout, patient)
-      .toMatch(/ Set one with: (npx )?settee admin add NAME --data \S+\n$/);
+      .toMatch(/ Set one and restart the server: (npx )?settee admin add NAME --data \S+\n$/);
     expect(server.stdout.trimEnd().endsWith(` --data ${folder}`)).toBe(true);
   });
 

@@ -187,7 +187,7 @@ describe('npm start', () => {
     await expect
       .poll(() => settee.stdout, patient)
       .toMatch(
-        /^Settee .*\nIts administration page is at http:\/\/127\.0\.0\.1:\d+\/_utils\/\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: anyone who can reach it may do everything\. Set one with: (npx )?settee serve --memory --set admins\/NAME=PASSWORD\n$/,
+        /^Settee .*\nIts administration page is at http:\/\/127\.0\.0\.1:\d+\/_utils\/\nThe demo is at http:\/\/127\.0\.0\.1:\d+\/\nIt has no admin: anyone who can reach it may do everything\. Set one and restart the server: (npx )?settee serve --memory --set admins\/NAME=PASSWORD\n$/,
       );
     const url = String(/demo is at (\S+)/.exec(settee.stdout)?.[1]);
     expect(await (await fetch(url)).text()).toContain('<title>Settee demo</title>');
