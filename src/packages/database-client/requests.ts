@@ -42,7 +42,9 @@ export async function answerOf<Answer>(response: Response, request: string): Pro
     );
   }
   if (response.ok) return answer;
-  throw new SetteeError(response.status, answer?.error ?? 'unknown_error', answer?.reason, answer?.failures);
+  const { status } = response;
+  const absent = status === 404 ? request.replace(/\?.*/, '') : undefined;
+  throw new SetteeError(status, answer?.error ?? 'unknown_error', answer?.reason, answer?.failures, absent);
 }
 
 /** Returns a conflict as a value; throws every other refusal. */
@@ -99,8 +101,10 @@ export class SetteeError extends Error {
   /** If a declarative rule of a design document refuses: what is wrong with the document. */
   readonly failures: readonly RuleFailure[] | undefined;
 
-  constructor(status: number, error: string, reason: unknown, failures?: readonly RuleFailure[]) {
-    super(`${status} ${error}: ${typeof reason === 'string' ? reason : JSON.stringify(reason)}`);
+  /** @param absent the method and the address of what was not found, for the message */
+  constructor(status: number, error: string, reason: unknown, failures?: readonly RuleFailure[], absent?: string) {
+    const why = typeof reason === 'string' ? reason : JSON.stringify(reason);
+    super(`${status} ${error}: ${why}${absent === undefined ? '' : ` (${absent})`}`);
     this.status = status;
     this.error = error;
     this.reason = reason;

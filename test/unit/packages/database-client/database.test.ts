@@ -153,10 +153,10 @@ describe.each([
 
   test('throws every other refusal, with its status, code and reason', async () => {
     const absent = database<Note>(service.fetch, `${service.address}/absent`);
-    const error = await absent.get('a').catch((reason: unknown) => reason);
+    const error = await absent.get('a', { conflicts: true }).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(SetteeError);
     expect(error).toMatchObject({ name: 'SetteeError', status: 404, error: 'not_found', reason: 'no_db_file' });
-    expect(String(error)).toBe('SetteeError: 404 not_found: no_db_file');
+    expect(String(error)).toBe(`SetteeError: 404 not_found: no_db_file (GET ${service.address}/absent/a)`);
     await expect(notes.remove({ _id: 'nobody', _rev: '1-a' })).rejects.toMatchObject({
       status: 404,
       reason: 'missing',
