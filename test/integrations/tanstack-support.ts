@@ -24,11 +24,17 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
+interface List {
+  readonly docs?: readonly unknown[];
+  readonly rows?: readonly unknown[];
+}
+
 interface Asked {
   readonly method: string;
   readonly path: string;
   readonly body: unknown;
-  readonly answer: { readonly docs?: readonly unknown[]; readonly rows?: readonly unknown[] };
+  /** `results` of several queries of a view, among others. */
+  readonly answer: List & { readonly results?: readonly List[] };
 }
 
 /** A database in memory, and what was requested of it. `hold` delays the response of requests until it resolves. */

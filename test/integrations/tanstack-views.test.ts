@@ -27,7 +27,8 @@ async function openMany(count: number, change: (note: Note, index: number) => ob
     const of = (pattern: RegExp) =>
       opened.asked
         .filter(({ path }) => pattern.test(path))
-        .reduce((sum, { answer }) => sum + (answer.rows ?? answer.docs ?? []).length, 0);
+        .flatMap(({ answer }) => answer.results ?? [answer])
+        .reduce((sum, { rows, docs = [] }) => sum + (rows ?? docs).length, 0);
     const counts = { rows: of(/_view/), documents: of(/_all_docs|_find/) };
     opened.asked.length = 0;
     return counts;
@@ -142,6 +143,31 @@ describe.each(versions)('a view on demand, in %s version', (_, version) => {
       expect(early.toArray.map(({ text }) => text).sort()).toEqual(['103', '108', '203', '208', '3', '8']),
     );
     expect(sent()).toEqual({ rows: 6, documents: 6 });
+  });
+
+  test('asks for many keys with one request, also after a change', async () => {
+    const { notes, asked } = await openMany(2_000);
+    const collection = collect(
+      { database: notes, view: 'd/stars', syncMode: 'on-demand', keyFields: 'stars' },
+      version,
+    );
+    const wanted = Array.from({ length: 100 }, (_, index) => 7 * index);
+    const some = show(
+      createLiveQueryCollection((query) =>
+        query.from({ note: collection }).where(({ note }) => inArray(note.stars, wanted)),
+      ),
+    );
+    const reads = () => asked.filter(({ path }) => path.includes('/_view/'));
+    await until(() => expect(some.size).toBe(100));
+    // Two look at the kind of keys that there are.
+    expect(reads().filter(({ answer }) => answer.rows === undefined).length).toBe(1);
+    expect(reads().length).toBeLessThanOrEqual(3);
+    asked.length = 0;
+    await notes.update(id(8), (note) => ({ ...note, text: 'moved', stars: 7 }));
+    await until(() => expect(some.size).toBe(101));
+    await notes.update(id(7), (note) => ({ ...note, text: 'gone', stars: 5_000 }));
+    await until(() => expect(some.size).toBe(100));
+    expect(reads().length).toBe(2);
   });
 
   test('asks documents for what the key does not have, and fills the page', async () => {

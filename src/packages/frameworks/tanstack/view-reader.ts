@@ -131,7 +131,7 @@ export class ViewReader<T extends object> implements Reader<T, Ranges> {
     let at: Awaited<ReturnType<typeof source.rows>>['next'];
     for (let count = order.limit; seen.size < order.limit; ) {
       const { rows, next } = await source.rows(range, at, Math.min(count, MAX_DOCUMENTS), isDescending);
-      const documents = await source.documents(idsOf(rows), range);
+      const documents = await source.documents(idsOf(rows), range.rest);
       for (const { _id } of documents) seen.add(_id);
       const values = rows.map(({ key }) => keyValue(this.#options.keyFields, key, prefix.length));
       const isSame = values.every((value) => isOrdered(value, { ...order, field: '' }));

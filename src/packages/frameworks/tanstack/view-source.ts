@@ -1,11 +1,15 @@
 import { pause } from '../../../base/shared/clock.ts';
 import type { Database } from '../../database-client/contract.ts';
 import type { Stored } from '../../interface/documents.ts';
+import type { ViewOptions } from '../../interface/lists.ts';
 import type { ViewRange } from './contract.ts';
 import { type AnySelector, MAX_DOCUMENTS, type Page, SelectorSource, type Source } from './sources.ts';
+import { EVERYTHING } from './where.ts';
 
 /** Rows of a view without documents, of one request. */
 const MAX_VIEW_ROWS = 5_000;
+/** Of each range in a request for several of them. */
+const MIN_ROWS = 5;
 
 /** Rows of a view, and which of their documents are meant. */
 export interface KeyRange {
@@ -28,10 +32,20 @@ interface ViewPosition {
   readonly read: number;
 }
 
-interface RangePosition {
-  readonly index: number;
-  readonly at: ViewPosition | undefined;
+/** A range of which nothing, or the beginning, has been read. */
+interface Reading {
+  readonly range: KeyRange;
+  readonly at?: ViewPosition | undefined;
 }
+
+interface RangeRows {
+  readonly range: KeyRange;
+  readonly rows: readonly ViewRow[];
+  readonly next: ViewPosition | undefined;
+}
+
+/** Documents to be read, by what is asked of them besides. */
+type Found = Map<AnySelector, Set<string>>;
 
 export interface ViewSourceOptions<T extends object> {
   readonly database: Database<T>;
@@ -53,66 +67,96 @@ export class ViewSource<T extends object> implements Source<T> {
   }
 
   async page(at: unknown): Promise<Page<T>> {
-    const { index, at: from } = (at as RangePosition | undefined) ?? { index: 0, at: undefined };
-    const range = this.#ranges[index];
-    if (range === undefined) return { documents: [], next: undefined };
-    const { rows, next } = await this.rows(range, from, MAX_DOCUMENTS);
-    const isLast = next === undefined && index + 1 === this.#ranges.length;
-    return {
-      documents: await this.documents(idsOf(rows), range),
-      next: isLast ? undefined : { index: next === undefined ? index + 1 : index, at: next },
-    };
+    const found: Found = new Map();
+    const left = await this.#readOn((at as readonly Reading[] | undefined) ?? this.#begin(), MAX_DOCUMENTS, found);
+    return { documents: await this.#documentsOf(found), next: left.length > 0 ? left : undefined };
   }
 
   /** Reads all rows. Then it rests as long as that took, so that steady changes leave half of the time to others. */
   async among(ids: readonly string[]): Promise<readonly Stored<T>[]> {
     await pause(Math.max(0, this.#restUntil - performance.now()));
     const began = performance.now();
+    const found: Found = new Map();
     const asked = new Set(ids);
-    const documents: Stored<T>[] = [];
-    for (const range of this.#ranges) {
-      const found = await this.#readAmong(asked, range);
-      for (const { _id } of found) asked.delete(_id);
-      documents.push(...found);
-      if (asked.size === 0) break;
+    for (let left = this.#begin(); left.length > 0 && found.get(EVERYTHING)?.size !== asked.size; ) {
+      left = await this.#readOn(left, MAX_VIEW_ROWS, found, asked);
     }
+    const documents = await this.#documentsOf(found);
     const ended = performance.now();
     this.#restUntil = 2 * ended - began;
     return documents;
   }
 
-  async #readAmong(asked: ReadonlySet<string>, range: KeyRange): Promise<Stored<T>[]> {
-    const found = new Set<string>();
-    let at: ViewPosition | undefined;
-    do {
-      const { rows, next } = await this.rows(range, at, MAX_VIEW_ROWS);
-      for (const { id } of rows) if (asked.has(id)) found.add(id);
-      at = next;
-    } while (at !== undefined);
-    return this.documents([...found], range);
+  #begin(): readonly Reading[] {
+    return this.#ranges.map((range) => ({ range }));
   }
 
-  /** Rows that match, of up to `limit`. Backwards from the end of the range if they are `descending`. */
+  /**
+   * Reads on with one request in as many ranges as it can have, each up to its share of the limit. What has more is left for the end, when fewer
+   * share the limit. Returns what is left.
+   *
+   * @param found where ids are added
+   * @param asked no others are added
+   */
+  async #readOn(
+    readings: readonly Reading[],
+    limit: number,
+    found: Found,
+    asked?: ReadonlySet<string>,
+  ): Promise<readonly Reading[]> {
+    const current = readings.slice(0, limit / MIN_ROWS);
+    const parts = await this.#ask(current, Math.floor(limit / current.length));
+    const more = parts.flatMap(({ range, rows, next }) => {
+      const { rest = EVERYTHING } = range;
+      const ids = found.get(rest) ?? new Set();
+      found.set(rest, ids);
+      for (const { id } of rows) if (asked?.has(id) ?? true) ids.add(id);
+      return next ? [{ range, at: next }] : [];
+    });
+    return [...readings.slice(current.length), ...more];
+  }
+
+  async #documentsOf(found: Found): Promise<Stored<T>[]> {
+    const documents = new Map<string, Stored<T>>();
+    for (const [rest, ids] of found) {
+      const missing = [...ids].filter((id) => !documents.has(id));
+      for (const document of await this.documents(missing, rest)) documents.set(document._id, document);
+    }
+    return [...documents.values()];
+  }
+
+  /** Rows of up to `limit` that match. Backwards from the end of the range if they are `descending`. */
   async rows(
-    { bounds, matches }: KeyRange,
+    range: KeyRange,
     at: ViewPosition | undefined,
     limit: number,
     descending = false,
-  ): Promise<{ readonly rows: readonly ViewRow[]; readonly next: ViewPosition | undefined }> {
-    const { startkey, endkey } = bounds;
-    const backwards = descending && { startkey: endkey, endkey: startkey, descending };
-    const { database, view } = this.#options;
-    const { read = 0, ...from } = at ?? {};
-    const most = limit + read;
-    const { rows } = await database.view(view, { ...bounds, ...backwards, ...from, limit: most });
-    // Not by `skip`: the row may be gone by now, and the one after it would be passed over.
-    const others = at ? rows.slice(0, read).findIndex((row) => !isAt(row, at)) : 0;
-    const added = rows.slice(others < 0 ? read : others);
-    const next = rows.length < most ? undefined : positionAfter(rows);
-    return { rows: matches ? added.filter(({ key }) => matches(key)) : added, next };
+  ): Promise<Omit<RangeRows, 'range'>> {
+    const [only] = await this.#ask([{ range, at }], limit, descending);
+    return only ?? { rows: [], next: undefined };
   }
 
-  async documents(ids: readonly string[], { rest = {} }: KeyRange): Promise<Stored<T>[]> {
+  /** Up to `limit` rows of each. */
+  async #ask(readings: readonly Reading[], limit: number, descending = false): Promise<readonly RangeRows[]> {
+    const queries = readings.map(({ range: { bounds }, at }) => {
+      const { startkey, endkey } = bounds;
+      const backwards = descending && { startkey: endkey, endkey: startkey, descending };
+      const { read = 0, ...from } = at ?? {};
+      return { ...bounds, ...backwards, ...from, limit: limit + read };
+    });
+    const lists = await listsOf(this.#options, queries);
+    return readings.map(({ range, at }, index) => {
+      const { read = 0 } = at ?? {};
+      const rows = lists[index] ?? [];
+      // Not by `skip`: the row may be gone by now, and the one after it would be passed over.
+      const others = at ? rows.slice(0, read).findIndex((row) => !isAt(row, at)) : 0;
+      const added = rows.slice(others < 0 ? read : others);
+      const next = rows.length < limit + read ? undefined : positionAfter(rows);
+      return { range, rows: added.filter(({ key }) => range.matches?.(key) ?? true), next };
+    });
+  }
+
+  async documents(ids: readonly string[], rest: AnySelector = EVERYTHING): Promise<Stored<T>[]> {
     const { database, conflicts } = this.#options;
     const documents: Stored<T>[] = [];
     for (let from = 0; from < ids.length; from += MAX_DOCUMENTS) {
@@ -126,6 +170,27 @@ export class ViewSource<T extends object> implements Source<T> {
     }
     return documents;
   }
+}
+
+/** One list for each query: with one request (docs/http/bulk.md#several-lists-at-once), or with several if that is refused. */
+async function listsOf<T extends object>(
+  { database, view }: ViewSourceOptions<T>,
+  queries: readonly Omit<ViewOptions, 'reduce'>[],
+): Promise<readonly (readonly ViewRow[])[]> {
+  if (queries.length > 1) {
+    const [design = '', name = ''] = view.split('/').map(encodeURIComponent);
+    const address = `${database.address.replace(/\/+$/, '')}/_design/${design}/_view/${name}/queries`;
+    const headers = { accept: 'application/json', 'content-type': 'application/json' };
+    const body = JSON.stringify({ queries: queries.map((query) => ({ ...query, reduce: false })) });
+    const response = await database.fetch(address, { method: 'POST', headers, body });
+    if (response.ok) {
+      const { results } = (await response.json()) as { readonly results: readonly { readonly rows: ViewRow[] }[] };
+      return results.map(({ rows }) => rows);
+    }
+  }
+  const lists: (readonly ViewRow[])[] = [];
+  for (const query of queries) lists.push((await database.view(view, { ...query, reduce: false })).rows);
+  return lists;
 }
 
 /** A document may have several rows. */

@@ -11,7 +11,8 @@ export interface Translation {
   readonly isExact: boolean;
 }
 
-const EVERYTHING: AnySelector = {};
+/** The only selector without conditions that is made here. */
+export const EVERYTHING: AnySelector = {};
 /** Finds no document. */
 export const NOTHING: AnySelector = { _id: null };
 const UNKNOWN: Translation = { selector: EVERYTHING, isExact: false };
