@@ -42,10 +42,19 @@ export async function open({ create = true } = {}) {
   const service = new MemoryService({ basePath: '/db', config: {} }, readQuickJsWasm);
   ends.push(() => service.reset());
   const asked: Asked[] = [];
-  const state: { failure?: Error | undefined; hold?: ((method: string) => Promise<void> | undefined) | undefined } = {};
+  const state: {
+    failure?: Error | undefined;
+    hold?: ((method: string) => Promise<void> | undefined) | undefined;
+    /** Requests to such addresses are refused with 401. */
+    refused?: RegExp | undefined;
+  } = {};
   const fetch: Fetch = async (address, init) => {
     if (state.failure !== undefined) throw state.failure;
     await state.hold?.(init.method);
+    if (state.refused?.test(address)) {
+      asked.push({ method: init.method, path: address, body: undefined, answer: {} });
+      return Response.json({ error: 'unauthorized', reason: 'Log in.' }, { status: 401 });
+    }
     const response = await service.fetch(new Request(new URL(address, 'http://localhost'), init as RequestInit));
     const path = address.replace(/^\/db\/notes|\?.*/g, '');
     const body = typeof init.body === 'string' ? JSON.parse(init.body) : undefined;

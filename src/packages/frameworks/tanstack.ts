@@ -156,7 +156,8 @@ function startSync<T extends object>(options: SetteeCollectionOptions<T>, parame
     combined: () => (isOnDemand ? subsets.combined() : whole),
     onError,
   });
-  if (isOnDemand) run.ready();
+  // There is nothing to wait for.
+  if (isOnDemand) parameters.markReady();
   const leave = follow(database, run);
   return {
     run,

@@ -8,10 +8,12 @@ const STATUS_OF: Readonly<Record<string, number>> = {
   document_too_large: 413,
 };
 
-/** Whether the same request may succeed later: there was no response, or one that says so. */
-export function isPassing(error: unknown): boolean {
+/**
+ * Whether the same read may succeed later: there was no response, or one that says so; or somebody may log in, or create the database or the view.
+ */
+export function mayEnd(error: unknown): boolean {
   if (!(error instanceof Error && 'status' in error)) return error instanceof TypeError;
-  return [429, 502, 503, 504].includes(Number(error.status));
+  return [401, 403, 404, 429, 502, 503, 504].includes(Number(error.status));
 }
 
 export function conflictOf(reason: unknown): SetteeError {

@@ -3,7 +3,7 @@ import { pause } from '../../../base/shared/clock.ts';
 import type { Stored } from '../../interface/documents.ts';
 import type { Follower } from '../shared-feed.ts';
 import type { SyncParameters } from './contract.ts';
-import { isPassing } from './refusals.ts';
+import { mayEnd } from './refusals.ts';
 import type { Source } from './sources.ts';
 
 /** After a failure: the first pause before it is tried again, and the longest. */
@@ -55,7 +55,10 @@ export class SyncRun<T extends object> implements Follower {
   #loads: Load[] = [];
   #sweep: Sweep<T> | undefined;
   #isFollowing = false;
-  #isReady = false;
+  /** Whether a read has succeeded: then what is shown stays as it is while others fail. */
+  #hasRead = false;
+  /** Ends the pause after a failure. */
+  #wake: (() => void) | undefined;
   #isWorking = false;
   #hasEnded = false;
 
@@ -70,6 +73,8 @@ export class SyncRun<T extends object> implements Follower {
       for (const writing of this.#writing.values()) writing.isReported = true;
       this.#sweep = { sources: this.#options.sources(), seen: new Set(), index: 0, at: undefined };
     }
+    // The view or the rights that a read lacked may be there now.
+    if (ids === undefined || [...ids].some((id) => id.startsWith('_design/'))) this.#wake?.();
     for (const id of ids ?? []) {
       const writing = this.#writing.get(id);
       if (writing) writing.isReported = true;
@@ -81,19 +86,14 @@ export class SyncRun<T extends object> implements Follower {
   failed(error: unknown): void {
     this.#isFollowing = false;
     this.#report(error);
-    if (isPassing(error)) return;
+    if (mayEnd(error)) return;
     for (const load of this.#loads.splice(0)) load.failed(error);
   }
 
   load(load: Load): void {
     this.#loads.push(load);
+    this.#wake?.();
     void this.#work();
-  }
-
-  /** On demand there is nothing to wait for. */
-  ready(): void {
-    this.#isReady = true;
-    this.#options.parameters.markReady();
   }
 
   /** Writes of these documents begin. */
@@ -150,7 +150,7 @@ export class SyncRun<T extends object> implements Follower {
       } catch (error) {
         if (this.#hasEnded) break;
         this.#report(error);
-        await pause(ms);
+        await Promise.race([pause(ms), new Promise<void>((resolve) => (this.#wake = resolve))]);
         ms = Math.min(2 * ms, MAX_PAUSE_MS);
       }
     }
@@ -165,7 +165,7 @@ export class SyncRun<T extends object> implements Follower {
   #report(error: unknown): void {
     if (this.#hasEnded) return;
     this.#options.onError(error);
-    if (!this.#isReady) this.#options.parameters.markError(error);
+    if (!this.#hasRead) this.#options.parameters.markError(error);
   }
 
   async #step(): Promise<void> {
@@ -201,16 +201,20 @@ export class SyncRun<T extends object> implements Follower {
   }
 
   async #stepLoad(load: Load): Promise<void> {
+    let hasRead = false;
     try {
-      const isDone = load.isOver() || (await load.step((documents) => this.#write(documents as readonly Stored<T>[])));
-      if (!isDone) return;
+      if (!load.isOver()) {
+        if (!(await load.step((documents) => this.#write(documents as readonly Stored<T>[])))) return;
+        hasRead = true;
+      }
       load.done();
     } catch (error) {
-      if (isPassing(error)) throw error;
+      if (mayEnd(error)) throw error;
       if (!this.#hasEnded) this.#options.onError(error);
       load.failed(error);
     }
     this.#loads = this.#loads.filter((other) => other !== load);
+    this.#ready(hasRead);
   }
 
   async #readPage(sweep: Sweep<T>): Promise<void> {
@@ -227,7 +231,13 @@ export class SyncRun<T extends object> implements Follower {
       [],
       [...this.#known.keys()].filter((id) => !sweep.seen.has(id)),
     );
-    this.ready();
+    // On demand there may be nothing to read.
+    this.#ready(sweep.sources.length > 0);
+  }
+
+  #ready(hasRead: boolean): void {
+    this.#hasRead ||= hasRead;
+    if (!this.#hasEnded) this.#options.parameters.markReady();
   }
 
   /** What the collection has already is not written again. */
