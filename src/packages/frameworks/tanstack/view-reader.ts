@@ -5,7 +5,14 @@ import { isOrdered, type Order, orderOf } from './order.ts';
 import { MAX_DOCUMENTS, pagesOf } from './sources.ts';
 import type { Plan, Reader } from './subsets.ts';
 import { boundsOf, type KeyConditions, keyValue, type Span, translateKeys } from './view-keys.ts';
-import { idsOf, type KeyRange, ViewSource, type ViewSourceOptions } from './view-source.ts';
+import {
+  idsOf,
+  type KeyRange,
+  type Rows,
+  type ViewPosition,
+  ViewSource,
+  type ViewSourceOptions,
+} from './view-source.ts';
 
 export interface ViewReaderOptions<T extends object> extends ViewSourceOptions<T> {
   /** What the key consists of. None: nothing is known of it. */
@@ -128,14 +135,15 @@ export class ViewReader<T extends object> implements Reader<T, Ranges> {
     const isDescending = order.direction === 'desc';
     const seen = new Set<string>();
     const [low, high] = span ?? [undefined, undefined];
-    let at: Awaited<ReturnType<typeof source.rows>>['next'];
+    let at: ViewPosition | undefined;
+    let last: unknown;
     for (let count = order.limit; seen.size < order.limit; ) {
       const { rows, next } = await source.rows(range, at, Math.min(count, MAX_DOCUMENTS), isDescending);
       const documents = await source.documents(idsOf(rows), range.rest);
       for (const { _id } of documents) seen.add(_id);
       const values = rows.map(({ key }) => keyValue(this.#options.keyFields, key, prefix.length));
       const isSame = values.every((value) => isOrdered(value, { ...order, field: '' }));
-      const last = values.at(-1);
+      last = values.at(-1);
       if (!isSame || next === undefined) narrow([...before, range]);
       else if (last !== undefined) {
         const read: Span = isDescending ? [last, high] : [low, last];
@@ -144,11 +152,17 @@ export class ViewReader<T extends object> implements Reader<T, Ranges> {
       yield documents;
       if (!isSame) return yield* this.#all([range]);
       if (next === undefined) return;
-      if (seen.size >= order.limit) yield* this.#all([this.#within(range, prefix, [last, last])]);
       at = next;
+      if (seen.size >= order.limit) break;
       // Where few documents are meant, more are looked through at once.
       const isSparse = 2 * documents.length < Math.min(count, MAX_DOCUMENTS);
       count = isSparse ? 2 * count : order.limit - seen.size;
+    }
+    const equals = this.#within(range, prefix, [last, last]);
+    while (at !== undefined && keyValue(this.#options.keyFields, at.startkey, prefix.length) === last) {
+      const { rows, next }: Rows = await source.rows(equals, at, MAX_DOCUMENTS, isDescending);
+      yield await source.documents(idsOf(rows), range.rest);
+      at = next;
     }
   }
 }

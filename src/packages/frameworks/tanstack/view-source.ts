@@ -26,7 +26,7 @@ interface ViewRow {
 }
 
 /** Where to read on: at the last row, behind the rows that equal it, as many as have been read. */
-interface ViewPosition {
+export interface ViewPosition {
   readonly startkey: unknown;
   readonly startkey_docid: string;
   readonly read: number;
@@ -38,10 +38,13 @@ interface Reading {
   readonly at?: ViewPosition | undefined;
 }
 
-interface RangeRows {
-  readonly range: KeyRange;
+export interface Rows {
   readonly rows: readonly ViewRow[];
   readonly next: ViewPosition | undefined;
+}
+
+interface RangeRows extends Rows {
+  readonly range: KeyRange;
 }
 
 /** Documents to be read, by what is asked of them besides. */
@@ -126,12 +129,7 @@ export class ViewSource<T extends object> implements Source<T> {
   }
 
   /** Rows of up to `limit` that match. Backwards from the end of the range if they are `descending`. */
-  async rows(
-    range: KeyRange,
-    at: ViewPosition | undefined,
-    limit: number,
-    descending = false,
-  ): Promise<Omit<RangeRows, 'range'>> {
+  async rows(range: KeyRange, at: ViewPosition | undefined, limit: number, descending = false): Promise<Rows> {
     const [only] = await this.#ask([{ range, at }], limit, descending);
     return only ?? { rows: [], next: undefined };
   }

@@ -3,6 +3,7 @@ import { MemoryService } from '../../../../src/browser/msw/memory-service.ts';
 import { readQuickJsWasm } from '../../../../src/node/server/platform.ts';
 import { database } from '../../../../src/packages/database-client/index.ts';
 import { pagesOf } from '../../../../src/packages/frameworks/tanstack/sources.ts';
+import { ViewReader } from '../../../../src/packages/frameworks/tanstack/view-reader.ts';
 import { ViewSource } from '../../../../src/packages/frameworks/tanstack/view-source.ts';
 
 interface Note {
@@ -55,20 +56,44 @@ test.each([
 });
 
 test.each([
-  ['at once', /^$/, 10, 1],
-  ['one by one, where several are refused', /queries/, 1_010, 1_001],
-])('a thousand ranges are read %s', async (_, refuses, first, later) => {
+  ['at once', 1_000, /^$/, 10, 1],
+  ['one by one, where several are refused', 120, /queries/, 122, 121],
+])('many ranges are read %s', async (_, count, refuses, first, later) => {
   const { notes, views } = await open([1], refuses);
-  const numbers = Array.from({ length: 1_000 }, (_, index) => 10 + index);
+  const numbers = Array.from({ length: count }, (_, index) => 10 + index);
   await notes.bulk(numbers.map((key) => ({ _id: `n${key}`, key, text: 'x' })));
   const source = new ViewSource({ database: notes, view: 'd/keys', conflicts: false }, numbers.map(single));
   const found = [];
   for await (const documents of pagesOf(source)) found.push(...documents);
   expect(found.map(({ key }) => key)).toEqual(numbers);
   expect(views().length).toBe(first);
-  expect((await source.among(['n20', '1-0', 'n500', 'none'])).map(({ _id }) => _id)).toEqual(['n20', 'n500']);
+  expect((await source.among(['n20', '1-0', 'n99', 'none'])).map(({ _id }) => _id)).toEqual(['n20', 'n99']);
   expect(views().length).toBe(later);
 });
+
+test.each([
+  ['asc', 4, ['1-0', '2-0', '2-1', '6-0'], ['6-1', '6-2', '6-3', '6-4', '6-5']],
+  ['asc', 3, ['1-0', '2-0', '2-1'], []],
+  ['desc', 2, ['6-5', '6-4'], ['6-3', '6-2', '6-1', '6-0']],
+  ['desc', 20, ['6-5', '6-4', '6-3', '6-2', '6-1', '6-0', '2-1', '2-0', '1-0'], []],
+] as const)(
+  'a page that is ordered %s, of %d, has those that equal its last one, read once',
+  async (direction, limit, page, equals) => {
+    const { notes } = await open([1, 2, 6]);
+    const reader = new ViewReader({ database: notes, view: 'd/keys', conflicts: false, keyFields: 'key', range: {} });
+    const expression = { type: 'ref', path: ['key'] };
+    const orderBy = [{ expression, compareOptions: { direction, nulls: 'first' } }] as const;
+    const pages: (readonly string[])[] = [];
+    const extents: unknown[] = [];
+    const plan = reader.plan({ orderBy, limit });
+    for await (const documents of plan.read((ranges) => void extents.push(ranges.at(-1)?.bounds))) {
+      if (documents.length > 0) pages.push(documents.map(({ _id }) => _id));
+    }
+    expect(pages).toEqual(equals.length > 0 ? [page, equals] : [page]);
+    const followed = { asc4: { endkey: 6 }, asc3: { endkey: 2 }, desc2: { startkey: 6 }, desc20: { startkey: false } };
+    expect(extents.at(-1)).toEqual(followed[`${direction}${limit}` as keyof typeof followed]);
+  },
+);
 
 test('documents of several ranges are asked for together, once, if the same is asked of them', async () => {
   const { notes } = await open([3, 4, 5]);
