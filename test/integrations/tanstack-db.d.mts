@@ -20,9 +20,12 @@ export interface Followed<Row> {
   subscribeChanges(onChange: (changes: readonly Change<Row>[]) => void): { unsubscribe(): void };
 }
 
+type Draft<Row> = { -readonly [Member in keyof Row]: Row[Member] };
+
 export interface Collection<Row> extends Followed<Row> {
   insert(rows: Row | Row[]): Transaction;
-  update(key: string, change: (draft: Row) => void): Transaction;
+  update(key: string, change: (draft: Draft<Row>) => void): Transaction;
+  update(keys: string[], change: (drafts: Draft<Row>[]) => void): Transaction;
   delete(key: string): Transaction;
 }
 

@@ -27,7 +27,15 @@ import { ViewReader, wholeRange } from './tanstack/view-reader.ts';
 import { type KeyRange, ViewSource } from './tanstack/view-source.ts';
 import { Writer } from './tanstack/writer.ts';
 
-export type { ConflictingChange, KeyFields, MutationType, Resolution, Row, ViewRange } from './tanstack/contract.ts';
+export type {
+  ConflictingChange,
+  KeyFields,
+  MutationType,
+  NewAttachment,
+  Resolution,
+  Row,
+  ViewRange,
+} from './tanstack/contract.ts';
 export type { RowSchema, StandardSchema } from './tanstack/schema.ts';
 
 /** docs/tanstack.md#options */

@@ -24,6 +24,14 @@ export function misspelt(): number | undefined {
     // @ts-expect-error It is a text.
     draft.text = 1;
   });
+  collection.insert({ _id: 'a', text: 'milk', _attachments: { photo: { data: new Blob([]) } } });
+  // @ts-expect-error A new file has content.
+  collection.insert({ _id: 'a', text: 'milk', _attachments: { photo: { content_type: 'image/png' } } });
+  collection.update('a', (draft) => {
+    draft._attachments = { ...draft._attachments, photo: { data: new Blob([]) } };
+  });
+  const digests = Object.values(collection.get('a')?._attachments ?? {}).map(({ digest }) => digest);
+  void (digests satisfies (string | undefined)[]);
   // @ts-expect-error The schema has no such member.
   void collection.get('a')?.other;
   // @ts-expect-error The database has other documents.

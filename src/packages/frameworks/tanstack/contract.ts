@@ -2,11 +2,21 @@
  * What TanStack DB and a collection over a database say to each other. Types of our own, of that which is used: so a collection works with any version
  * of `@tanstack/db` that still has these, and the build of Settee installs none.
  */
-import type { DocumentMembers, Draft, Stored } from '../../interface/documents.ts';
+import type { Attachment, DocumentMembers, Draft, Stored } from '../../interface/documents.ts';
 import type { ViewOptions } from '../../interface/lists.ts';
 
 /** A document in a collection. One that was inserted and not stored yet has no `_rev`. */
-export type Row<T> = T & Partial<DocumentMembers> & { readonly _id: string };
+export type Row<T> = T &
+  Partial<Omit<DocumentMembers, '_attachments'>> & {
+    readonly _id: string;
+    readonly _attachments?: Readonly<Record<string, Attachment | NewAttachment>>;
+  };
+
+/** Not stored yet: Base64, or a Blob, such as a file that a person chose. */
+export type NewAttachment = Readonly<Partial<Record<Exclude<keyof Attachment, 'content_type' | 'data'>, undefined>>> & {
+  readonly content_type?: string;
+  readonly data: string | Blob;
+};
 
 export type MutationType = 'insert' | 'update' | 'delete';
 
@@ -78,7 +88,7 @@ export interface ConflictingChange<T extends object> {
 }
 
 /** What to write on top of the stored document; undefined: nothing, the change is rolled back. */
-export type Resolution<T extends object> = Draft<T> | { readonly _deleted: true } | undefined;
+export type Resolution<T extends object> = Draft<T, string | Blob> | { readonly _deleted: true } | undefined;
 
 /** Keys of the rows of a view (docs/http/views.md#view-parameters). */
 export type ViewRange = Pick<ViewOptions, 'key' | 'startkey' | 'endkey' | 'inclusive_end'>;

@@ -37,6 +37,8 @@ export function mergeChange<T extends object>(change: ConflictingChange<T>): Res
 export function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  // Their contents can't be compared at once.
+  if (left instanceof Blob || right instanceof Blob) return false;
   if (Array.isArray(left) !== Array.isArray(right)) return false;
   const names = Object.keys(left);
   return (

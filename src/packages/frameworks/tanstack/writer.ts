@@ -22,6 +22,9 @@ export interface WriterOptions<T extends object> {
 /** Undefined: the database has that already. */
 type Outcome = { readonly rev: string | undefined } | { readonly error: unknown };
 
+type Sent<T extends object> = Draft<T, string | Blob> | Deletion<T>;
+type Result = Written | Refused | { readonly error: unknown };
+
 export class Writer<T extends object> {
   readonly #options: WriterOptions<T>;
   /** The last write of each document that has no response yet. */
@@ -81,20 +84,32 @@ export class Writer<T extends object> {
     return outcomes;
   }
 
-  /** One document alone, since its refusal says more. */
-  async #send(documents: readonly (Draft<T> | Deletion<T>)[]): Promise<(Written | Refused | { error: unknown })[]> {
-    const { database } = this.#options;
-    const [only] = documents;
+  /** Documents with Blobs have a request each, since a bulk write takes none. So has a single document, whose refusal says more. */
+  async #send(documents: readonly Sent<T>[]): Promise<(Result | undefined)[]> {
+    const results = new Map<Sent<T>, Result | undefined>();
+    const others = documents.filter((document) => !hasBlob(document)) as (Draft<T> | Deletion<T>)[];
+    if (others.length > 1) {
+      const written = await this.#options.database
+        .bulk(others)
+        .catch((error: unknown) => others.map(() => ({ error })));
+      for (const [index, document] of others.entries()) results.set(document, written[index]);
+    }
+    for (const document of documents) {
+      if (!results.has(document)) results.set(document, await this.#put(document));
+    }
+    return documents.map((document) => results.get(document));
+  }
+
+  async #put(document: Sent<T>): Promise<Result> {
     try {
-      if (documents.length > 1 || only === undefined) return await database.bulk(documents);
-      const result = await database.put(only as Draft<T> & { readonly _id: string });
-      return [result.ok ? result : { ...result, ok: undefined, rev: '' }];
+      const result = await this.#options.database.put(document as Draft<T> & { readonly _id: string });
+      return result.ok ? result : { ...result, ok: undefined, rev: '' };
     } catch (error) {
-      return documents.map(() => ({ error }));
+      return { error };
     }
   }
 
-  #documentOf({ type, original, modified }: Mutation<T>): Draft<T> | Deletion<T> {
+  #documentOf({ type, original, modified }: Mutation<T>): Sent<T> {
     const { _rev, ...content } = toDraft<T>(modified);
     if (type === 'insert') return content as Draft<T>;
     const base = ('_rev' in original && typeof original._rev === 'string' ? original._rev : undefined) ?? _rev;
@@ -104,10 +119,7 @@ export class Writer<T extends object> {
     return { ...content, ...(rev !== '' && { _rev: rev }) } as Draft<T>;
   }
 
-  async #outcomeOf(
-    mutation: Mutation<T>,
-    result: Written | Refused | { readonly error: unknown } | undefined,
-  ): Promise<Outcome> {
+  async #outcomeOf(mutation: Mutation<T>, result: Result | undefined): Promise<Outcome> {
     const { type, original, modified } = mutation;
     if (result === undefined) return { error: conflictOf('The database did not answer for this document.') };
     if ('ok' in result && result.ok) {
@@ -159,4 +171,8 @@ export class Writer<T extends object> {
       this.#successors.delete(key);
     }
   }
+}
+
+function hasBlob({ _attachments = {} }: { readonly _attachments?: Readonly<Record<string, object>> }): boolean {
+  return Object.values(_attachments).some((attachment) => 'data' in attachment && attachment.data instanceof Blob);
 }

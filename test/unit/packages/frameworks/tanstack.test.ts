@@ -171,6 +171,24 @@ test.each<[string, object | undefined, object, object | undefined, object | unde
   expect(mergeChange(change)).toEqual(merged && { ...note(merged), _rev: '2-b' });
 });
 
+test('Blobs in conflict are other files, unless they are the same Blob', () => {
+  const [mine, theirs] = [new Blob(['mine']), new Blob(['theirs'])];
+  const of = (data: unknown, stars: number) => note({ files: { photo: data }, stars });
+  const change = (original: unknown, modified: unknown, stored: unknown) =>
+    mergeChange({
+      type: 'update',
+      id: 'n',
+      original: of(original, 1),
+      modified: of(modified, 1),
+      stored: of(stored, 2),
+    });
+  expect(change(theirs, mine, theirs)).toEqual(of(mine, 2));
+  expect(Reflect.get(change(theirs, mine, theirs) ?? {}, 'files')).toEqual({ photo: mine });
+  expect(change({}, mine, {})).toEqual(of(mine, 2));
+  expect(change({}, mine, theirs)).toBe(undefined);
+  expect(change(mine, mine, theirs)).toEqual(of(theirs, 2));
+});
+
 test('a deletion in conflict holds if the document is the same as before, or is deleted', () => {
   const change = { type: 'delete', id: 'n', original: note({ a: 1 }), modified: note({ a: 1 }) } as const;
   expect(mergeChange({ ...change, stored: undefined })).toEqual({ _deleted: true });
