@@ -49,7 +49,10 @@ class StoredViewIndexes implements ViewIndexes {
   readonly #indexes: IndexCache<ViewIndex>;
   readonly #definitions = new DefinitionCache();
   readonly #origins = new WeakMap<Database, DatabaseOrigin>();
-  /** Files that were created here, and whose indexes have not been built in the background: a query that does not update creates one, too. */
+  /**
+   * Files that were created here, or are being created, and whose indexes have not been built in the background: a query that does not update
+   * creates one, too.
+   */
   readonly #created = new Set<string>();
   #collation: string | undefined;
 
@@ -148,9 +151,18 @@ class StoredViewIndexes implements ViewIndexes {
       return { page: await store.open(file, 'open'), isNew: false };
     } catch (error) {
       if (!isDatabaseError(error, 'storage_missing')) throw error;
-      const page = await store.open(file, 'create');
-      this.#created.add(file);
-      return { page, isNew: true };
+      return { page: await this.#createFile(file), isNew: true };
+    }
+  }
+
+  /** The file is listed some time before the store has opened it, so it is noted before. */
+  async #createFile(file: string): Promise<PageFile> {
+    this.#created.add(file);
+    try {
+      return await this.#options.store.open(file, 'create');
+    } catch (error) {
+      this.#created.delete(file);
+      throw error;
     }
   }
 
@@ -223,8 +235,9 @@ class StoredViewIndexes implements ViewIndexes {
 
   /** Whether there is no index, or one that may be empty still. */
   async #needsBuild(origin: DatabaseOrigin, file: string): Promise<boolean> {
-    if (this.#created.has(file)) return true;
-    return !(await indexFilesOf(this.#options.store, origin)).includes(file);
+    const files = await indexFilesOf(this.#options.store, origin);
+    // Asked for after the listing, because a query may create the file meanwhile.
+    return !files.includes(file) || this.#created.has(file);
   }
 
   forget(name: string): void {

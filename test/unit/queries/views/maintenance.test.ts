@@ -3,6 +3,7 @@ import { must } from '../../../../src/base/shared/assert.ts';
 import { silentLog } from '../../../../src/base/system/log.ts';
 import type { DocId } from '../../../../src/database/documents/contract.ts';
 import { BackgroundBuilds, type Databases } from '../../../../src/queries/views/background-builds.ts';
+import type { PageStore } from '../../../../src/storage/page-store.ts';
 import { design, groupsOf, type Json, rowsOf, ViewFixture, withReader } from '../../../support/view-fixture.ts';
 
 const byYear = { map: 'function (doc) { emit(doc.year, doc.pad); }', reduce: '_count' };
@@ -219,6 +220,44 @@ describe('a new design document', () => {
     reader.release();
     group.release();
     await background.close();
+    await fixture.close();
+  });
+
+  test('has its index built in the background, though a query creates its file meanwhile', async () => {
+    let onCreated = () => {};
+    let onListed = () => {};
+    const created = new Promise<void>((resolve) => {
+      onCreated = resolve;
+    });
+    // The file is listed before its creation has ended, as on a disk that is busy.
+    const wrap = (store: PageStore): PageStore => ({
+      supports: store.supports,
+      list: async () => {
+        const files = await store.list();
+        onListed();
+        return files;
+      },
+      open: async (file, mode) => {
+        const page = await store.open(file, mode);
+        if (mode === 'open' || file === 'db.1') return page;
+        const listed = new Promise<void>((resolve) => {
+          onListed = resolve;
+        });
+        onCreated();
+        await listed;
+        return page;
+      },
+      destroy: (file) => store.destroy(file),
+      close: () => store.close(),
+    });
+    const fixture = await ViewFixture.open({ wrap });
+    await fixture.write({ a: { year: 1 }, '_design/d': JSON.parse(design({ byYear }).body) as Json });
+    const opening = fixture.group({ byYear });
+    await created;
+    await fixture.views.build(fixture.database, '_design/d' as DocId);
+    const group = await opening;
+    expect((await group.info()).updateSeq).toBe(2);
+    group.release();
     await fixture.close();
   });
 
