@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ErrorNote } from '../components/error-note.tsx';
 import { formatBytes, formatMany } from '../components/format.ts';
+import type { Json } from '../server/client.ts';
+import { changesBetween } from '../server/databases.ts';
 import { type IndexState, useIndexState } from './index-state.ts';
 import './indexes.css';
 
@@ -11,14 +13,20 @@ interface IndexLineProps {
   readonly build: () => Promise<void>;
   /** Another number: the state is read again at once. */
   readonly readAt?: number;
-  /** Below are rows of the index: says what it means for them that it is behind, and follows how it catches up. */
-  readonly isOfRows?: boolean;
-  /** Called when the index has caught up with its database. */
-  readonly onBuilt?: () => void;
+  /** Rows of the index, which are below: says what it means for them that it is behind, and follows how it catches up. */
+  readonly rows?: RowsBelow;
+}
+
+interface RowsBelow {
+  /** The sequence of the database up to which they reflect it; undefined if they are not there yet, or the server does not say. */
+  readonly updateSeq: Json | undefined;
+  /** Called when the index has caught up with its database, and has more than they show. */
+  readonly reload: () => void;
 }
 
 /** One line about an index: its size, how far it is behind, and a button that brings it up to date. */
-export function IndexLine({ database, name, build, readAt = 0, isOfRows = false, onBuilt }: IndexLineProps) {
+export function IndexLine({ database, name, build, readAt = 0, rows }: IndexLineProps) {
+  const isOfRows = rows !== undefined;
   const [isBuilding, setBuilding] = useState(false);
   const { state, failure, reload } = useIndexState(database, name, { isBuilding, readAt, isFollowed: isOfRows });
   const [buildFailure, setBuildFailure] = useState<unknown>(undefined);
@@ -34,7 +42,7 @@ export function IndexLine({ database, name, build, readAt = 0, isOfRows = false,
       reload();
     }
   };
-  useCaughtUp(state?.behind, onBuilt);
+  useCaughtUp(state, rows);
   const isBehind = state !== undefined && state.behind !== 0;
   return (
     <div class={isOfRows && isBehind ? 'index-line note' : 'index-line'}>
@@ -67,13 +75,24 @@ function meaningOf(isBuilt: boolean): string {
   return 'The rows below are those that it has now: others are missing, or old. The server may build it by itself, but need not. The next query of an app builds it, and waits for that; you can build it here and now.';
 }
 
-/** Shown for every build, whether this page, another client or the server itself began it. */
-function useCaughtUp(behind: number | undefined, caughtUp: (() => void) | undefined): void {
-  const former = useRef(behind);
+/**
+ * Reads the rows again after every build, whether this page, another client or the server itself began it: also one that ended after the rows
+ * were read and before the page knew how far the index is.
+ */
+function useCaughtUp(state: IndexState | undefined, rows: RowsBelow | undefined): void {
+  const former = useRef(state?.behind);
+  // Once for each state of the index: servers of a cluster may not agree on how far it is.
+  const reloadedAt = useRef<Json | undefined>(undefined);
   useEffect(() => {
-    if (behind === 0 && former.current !== undefined && former.current > 0) caughtUp?.();
-    former.current = behind;
-  }, [behind]);
+    const hasCaughtUp = former.current !== undefined && former.current > 0;
+    former.current = state?.behind;
+    if (state?.behind !== 0 || rows === undefined) return;
+    const isNewer =
+      (changesBetween(rows.updateSeq, state.updateSeq) ?? 0) > 0 && reloadedAt.current !== state.updateSeq;
+    if (!hasCaughtUp && !isNewer) return;
+    reloadedAt.current = state.updateSeq;
+    rows.reload();
+  }, [state?.behind, state?.updateSeq, rows?.updateSeq]);
 }
 
 function StateText({ state, isBuilding }: { readonly state: IndexState; readonly isBuilding: boolean }) {

@@ -8,6 +8,8 @@ export interface IndexState {
   /** Bytes of its file, and of what it contains that is still needed; undefined if the server does not say. */
   readonly fileBytes: number | undefined;
   readonly dataBytes: number | undefined;
+  /** The sequence of the database up to which it reflects it; undefined if the server does not say. */
+  readonly updateSeq: Json | undefined;
   /** Changes of the database that are not in it yet; undefined if the server's sequences can't be compared. */
   readonly behind: number | undefined;
   readonly isUpdating: boolean;
@@ -49,6 +51,7 @@ export async function indexState(database: string, name: string, signal?: AbortS
   return {
     fileBytes: index.sizes?.file ?? index.disk_size,
     dataBytes: index.sizes?.active ?? index.data_size,
+    updateSeq: index.update_seq,
     behind: index.updates_pending?.total ?? changesBetween(index.update_seq, updateSeq),
     isUpdating: index.updater_running === true || progress !== undefined,
     progress,

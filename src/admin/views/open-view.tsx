@@ -81,8 +81,7 @@ function Rows({ database, name, view, hasReduce }: OpenViewProps & { readonly ha
         database={database}
         name={name}
         build={() => buildViews(database, name, view)}
-        isOfRows
-        onBuilt={reload}
+        rows={{ updateSeq: value?.updateSeq, reload }}
       />
       <RowForm
         hasReduce={hasReduce}

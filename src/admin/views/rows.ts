@@ -28,6 +28,8 @@ export interface RowPage {
   /** Rows of the whole view; undefined for reductions. */
   readonly total: number | undefined;
   readonly rows: readonly ViewRow[];
+  /** The sequence of the database up to which the rows reflect it; undefined if the server does not say. */
+  readonly updateSeq: Json | undefined;
   /** Undefined: it is the last page. */
   readonly next: Place | undefined;
 }
@@ -36,6 +38,7 @@ export const PER_PAGE = 100;
 
 interface Response {
   readonly total_rows?: number;
+  readonly update_seq?: Json;
   readonly rows: readonly { readonly id?: string; readonly key: Json; readonly value: Json }[];
 }
 
@@ -48,6 +51,7 @@ export async function viewRows(
 ): Promise<RowPage> {
   const path = withQuery(pathOf(database, `_design/${name}`, '_view', view), {
     update: false,
+    update_seq: true,
     ...parametersOf(query),
     ...place,
     limit: PER_PAGE + 1,
@@ -67,12 +71,13 @@ export function parametersOf({ isReduced, group, isDescending, startkey, endkey 
   };
 }
 
-export function toPage({ total_rows, rows }: Response, { isReduced }: RowQuery, place: Place): RowPage {
+export function toPage({ total_rows, update_seq, rows }: Response, { isReduced }: RowQuery, place: Place): RowPage {
   const shown = rows.slice(0, PER_PAGE).map(({ id, key, value }) => ({ id, key, value }));
   const more = rows[PER_PAGE];
   return {
     total: total_rows,
     rows: shown,
+    updateSeq: update_seq,
     next: more === undefined ? undefined : placeOf(more, shown, isReduced, place),
   };
 }

@@ -117,6 +117,24 @@ describe.each(chosenEngines())('queries, views and shape on the administration p
     await page.sees('Key Value null 20');
   });
 
+  test('reads rows again that came before the build, though the state of the index came after it', async () => {
+    await openLibrary(page, YEARS);
+    await page.tab.evaluate(`void (() => {
+      const real = fetch;
+      let onRows;
+      const rows = new Promise((resolve) => { onRows = resolve; });
+      window.fetch = async (url, init) => {
+        if (String(url).endsWith('/_info')) await rows.then(() => real('/library/_design/books/_view/years?limit=0'));
+        const response = await real(url, init);
+        if (String(url).includes('update=false')) onRows();
+        return response;
+      };
+    })()`);
+    await page.goTo('#/db/library/views/books/years');
+    await page.sees('up to date');
+    await page.sees('40 rows in the view');
+  });
+
   test('shows a view as it is chosen, without a further press', async () => {
     await openLibrary(page, {
       views: { rooms: { map: 'function (doc) { emit([doc.author, doc.year], 1); }', reduce: '_sum' } },
