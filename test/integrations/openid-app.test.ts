@@ -92,17 +92,22 @@ class Visit {
 
   async click(selector: string): Promise<void> {
     await this.until(`document.querySelector('${selector}')?.checkVisibility()`, true);
-    await this.tab.evaluate(`document.querySelector('${selector}').click()`);
+    await this.#leave(`document.querySelector('${selector}').click()`);
+  }
+
+  /** What may bring another page: then no answer comes. If it fails, what is waited for next does not come. */
+  async #leave(statement: string): Promise<void> {
+    await this.tab.evaluate(`void setTimeout(() => { ${statement}; })`).catch(() => undefined);
   }
 
   async logIn(user: string): Promise<void> {
     await this.click('#login');
     await this.until('document.title', 'Provider');
     await this.until("document.querySelector('form') !== null", true);
-    await this.tab.evaluate(`{
+    await this.#leave(`
       document.querySelector('input').value = '${user}';
-      document.querySelector('form').requestSubmit();
-    }`);
+      document.querySelector('form').requestSubmit()
+    `);
     await this.isIn();
   }
 
