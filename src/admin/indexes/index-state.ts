@@ -119,6 +119,7 @@ export function useIndexState(database: string, name: string, { isBuilding, read
     const read = () =>
       indexState(database, name, controller.signal).then(
         (found) => {
+          if (controller.signal.aborted) return;
           setState(found);
           setFailure(undefined);
         },
