@@ -8,6 +8,7 @@ import { isObject, type JsonObject, ownMember } from '../../base/json/objects.ts
 import { parseInTurns } from '../../base/json/parse-in-steps.ts';
 import { withoutDeepMembers } from '../../database/documents/deep-members.ts';
 import type { RefusedDocument } from '../contract.ts';
+import type { Refusals } from '../jobs/refused-documents.ts';
 
 /** `triggered`: it began, and reached both databases. `error`: the last attempt failed; most attempts are retried. */
 export type DocumentState = 'triggered' | 'completed' | 'error';
@@ -77,10 +78,16 @@ function textOf(document: JsonObject, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Returns the refused documents that the document names. */
-export function refusedIn({ _replication_stats: stats }: StateMembers): readonly RefusedDocument[] {
-  const list = stats && ownMember(stats, 'refused');
-  return Array.isArray(list) ? list.filter(isRefused) : [];
+/** Returns the refused documents that the document names, and how many it counts. */
+export function refusedIn({ _replication_stats: stats = {} }: StateMembers): Refusals {
+  const list = ownMember(stats, 'refused');
+  const count = ownMember(stats, 'refused_count');
+  const documents = Array.isArray(list) ? list.filter(isRefused) : [];
+  return { documents, count: Math.max(documents.length, isCount(count) ? count : 0) };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value);
 }
 
 function isRefused(value: unknown): value is RefusedDocument {

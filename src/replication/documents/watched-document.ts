@@ -266,7 +266,7 @@ export class WatchedDocument {
   }
 
   #orderOf(id: ReplicationId, replication: Replication): JobOrder {
-    const former = this.#former._replication_id === id.full ? refusedIn(this.#former) : [];
+    const former = this.#former._replication_id === id.full ? refusedIn(this.#former) : undefined;
     const isSame = this.job?.order.id.full === id.full;
     const ledger = isSame ? this.job?.ledger : new RefusedLedger(this.#options.settings().maxRefused, former);
     const origin = { database: REPLICATOR_DATABASE, docId: this.id };
@@ -386,7 +386,7 @@ export class WatchedDocument {
   #want(state: Omit<StateMembers, '_replication_id' | '_replication_stats'>): void {
     const { job, replicationId } = this;
     const isFormer = replicationId === undefined || replicationId.full === this.#former._replication_id;
-    const former = isFormer && refusedIn(this.#former).length > 0 ? this.#former : {};
+    const former = isFormer && refusedIn(this.#former).count > 0 ? this.#former : {};
     const isTold = job !== undefined && (state._replication_state === 'completed' || job.ledger.count > 0);
     this.#writer.want({
       ...state,

@@ -8,6 +8,15 @@ import type { Endpoint, RefusedDocument, Replication, ReplicatorHost } from '../
 import type { ReplicationId } from './replication-id.ts';
 import { assertRights } from './rights.ts';
 
+export interface Refusals {
+  /** Those that are named. */
+  readonly documents: readonly RefusedDocument[];
+  /** Of all. */
+  readonly count: number;
+}
+
+const NONE: Refusals = { documents: [], count: 0 };
+
 /** The first of them by name, and the number of all. */
 export class RefusedLedger {
   readonly #most: number;
@@ -16,9 +25,10 @@ export class RefusedLedger {
   #notNamed = 0;
 
   /** `former`: what is known from before. */
-  constructor(most: number, former: readonly RefusedDocument[] = []) {
+  constructor(most: number, { documents, count } = NONE) {
     this.#most = most;
-    for (const document of former) this.add(document);
+    this.#notNamed = Math.max(0, count - documents.length);
+    for (const document of documents) this.add(document);
   }
 
   /** A revision that was named before is not counted again. */

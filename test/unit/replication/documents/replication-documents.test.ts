@@ -92,6 +92,24 @@ test('refused documents are in the state, and are copied when the replication is
   expect(await service.must('GET /b/d2')).toMatchObject({ n: 2 });
 });
 
+test.each([0, 1])('all refused documents are counted after a restart if only %s are named', async (most) => {
+  const service = await Service.start({ replicator: { max_refused: String(most) } });
+  await service.must('PUT /a');
+  await service.must('PUT /b');
+  await service.must('PUT /b/_design/rules', { validate_doc_update: "function () { throw { forbidden: 'no' }; }" });
+  for (let n = 1; n <= 3; n++) await service.must(`PUT /a/d${n}`, {});
+  await service.must('PUT /_replicator/live', { source: 'a', target: 'b', continuous: true });
+  const counted = { refused_count: 3, refused: { length: most } };
+  const told = async () => (await service.read('live'))['_replication_stats'];
+  await expect.poll(told, patient).toMatchObject(counted);
+  await service.restart();
+  const listed = () => service.must('GET /_scheduler/docs/_replicator/live');
+  await expect.poll(listed, patient).toMatchObject({ state: 'running', info: { changes_pending: 0, ...counted } });
+  // What waits to be written is, before it closes.
+  await service.restart();
+  expect(await told()).toMatchObject(counted);
+});
+
 test('a document that is refused just before the service closes is in the state', async () => {
   const service = await withSource(1);
   const refuse = "function (doc) { if (doc.n === 2) throw { forbidden: 'no twos' }; }";

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/base/json/objects.ts';
 import { parseBody, refusedIn, stateOf, withState } from '../../../../src/replication/documents/state-members.ts';
 
 describe('the text of a document with its state', () => {
@@ -21,9 +22,13 @@ test('invalid state members in a document are ignored, as any user could have wr
   const body = await parseBody('{"_replication_state":"odd","_replication_id":7,"_replication_stats":[]}');
   expect(stateOf(body)).toEqual({});
   const refused = { id: 'd', rev: '1-x', error: 'forbidden', reason: 'no' };
-  expect(refusedIn({ _replication_stats: { refused: [refused, {}, null, 'x', { ...refused, rev: 1 }] } })).toEqual([
-    refused,
-  ]);
-  expect(refusedIn({ _replication_stats: { refused: {} } })).toEqual([]);
-  expect(refusedIn({})).toEqual([]);
+  const refusals = (stats: JsonObject) => refusedIn({ _replication_stats: stats });
+  const one = { documents: [refused], count: 1 };
+  expect(refusals({ refused: [refused, {}, null, 'x', { ...refused, rev: 1 }] })).toEqual(one);
+  for (const odd of [0, -1, 1e300, 1.5, '7', null]) {
+    expect(refusals({ refused_count: odd, refused: [refused] })).toEqual(one);
+  }
+  expect(refusals({ refused_count: 7, refused: [refused] })).toEqual({ documents: [refused], count: 7 });
+  expect(refusals({ refused: {} })).toEqual({ documents: [], count: 0 });
+  expect(refusedIn({})).toEqual({ documents: [], count: 0 });
 });
