@@ -3,7 +3,7 @@
 import { DatabaseError } from '../../../base/errors/database-error.ts';
 import { isObject, type JsonObject, ownMember } from '../../../base/json/objects.ts';
 import { eachInSteps, runCooperatively } from '../../../base/shared/turn.ts';
-import { readObject } from '../../request/bodies.ts';
+import { parseBody, readObject, readText, toObject } from '../../request/bodies.ts';
 import type { Answer, Context } from '../../request/context.ts';
 import {
   type ListParameters,
@@ -54,20 +54,29 @@ function handlersFor(kind: ListKind): ListHandlers {
   return {
     get: async (context, database) => answerList(context, database, kind, await readListQuery(context)),
     post: async (context, database) => {
-      const given = Object.entries(await readObject(context));
+      const body = await readText(context);
+      const given = Object.entries(toObject(await parseBody(context, body)));
       const parameters = parseListParameters([...(await readQueryValues(context)), ...given]);
-      return answerList(context, database, kind, parameters);
+      return answerList(context, database, kind, parameters, body);
     },
     postQueries: async (context, database) => answerQueries(context, database, kind, await readQueries(context)),
   };
 }
 
-async function answerList(context: Context, name: string, kind: ListKind, parameters: ListParameters): Promise<Answer> {
+/** `body`: the text of the request's, if it has one. */
+async function answerList(
+  context: Context,
+  name: string,
+  kind: ListKind,
+  parameters: ListParameters,
+  body?: string,
+): Promise<Answer> {
   return withSnapshotLease(context, name, async (lease) => {
-    // A tag belongs to an address, which does not include the body of a POST. It does include that of a QUERY.
+    // A tag belongs to an address, which says nothing of the body: a POST has none, and that of a QUERY depends on its body.
     const isTagged = kind.raisesSequence && context.method !== 'POST';
+    const asked = body === undefined ? [] : [body];
     const tag = isTagged
-      ? await momentTag(lease.database, lease.snapshot, readerTag(context, lease.database))
+      ? await momentTag(lease.database, lease.snapshot, [...readerTag(context, lease.database), ...asked])
       : undefined;
     if (tag !== undefined && matchesTag(context.header('if-none-match'), tag)) {
       lease.release();
