@@ -28,6 +28,13 @@ const ALGORITHMS = [
 /** More than anyone trusts at a time; changed settings leave old ones behind. */
 const MAX_ISSUERS = 100;
 
+/** What a token was checked with: the keys of its issuer, which change their version when one is gone. */
+interface Proof {
+  readonly issuer: TrustedIssuer;
+  readonly keys: IssuerKeys;
+  readonly version: number;
+}
+
 export class FetchedIssuers implements TokenIssuers {
   readonly #config: TokenConfig;
   readonly #log: Log;
@@ -48,18 +55,30 @@ export class FetchedIssuers implements TokenIssuers {
     if (issuer === undefined) return undefined;
     const keys = this.#keysOf(issuer);
     // Its key may go while the signature is checked.
-    let seen = keys.version;
+    let proof: Proof = { issuer, keys, version: keys.version };
     const { payload } = await verify(token, issuer, keys.finder((claimed.iat ?? 0) * 1000), clock);
+    const recognised = admitted(config, payload, userClaims(issuer, config));
     const current = async (now: TokenConfig): Promise<RequestUser | undefined> => {
-      if (now.get(ISSUERS_SECTION, issuer.name) !== issuer.text) return undefined;
-      if (!keys.isFresh || keys.version !== seen) {
-        const { version } = keys;
-        if (!(await isStillSigned(token, issuer, keys, clock))) return undefined;
-        seen = version;
-      }
-      return stillAdmitted(now, payload, userClaims(issuer, now));
+      const next = this.#presentProof(now, proof);
+      if (next === undefined) return undefined;
+      if (next !== proof && !(await isStillSigned(token, next, clock))) return undefined;
+      proof = next;
+      const user = stillAdmitted(now, payload, userClaims(next.issuer, now));
+      // With another prefix it is another user's.
+      return user?.name === recognised.user.name ? user : undefined;
     };
-    return { ...admitted(config, payload, userClaims(issuer, config)), current };
+    return { ...recognised, current };
+  }
+
+  /** Returns the same proof if it still holds; otherwise what the token has to be checked with now. Undefined if its issuer is no longer trusted. */
+  #presentProof(now: TokenConfig, proof: Proof): Proof | undefined {
+    const { issuer, keys, version } = proof;
+    if (now.get(ISSUERS_SECTION, issuer.name) === issuer.text)
+      return keys.isFresh && keys.version === version ? proof : { issuer, keys, version: keys.version };
+    const next = findIssuer(now, issuer.issuer);
+    if (next === undefined) return undefined;
+    const nextKeys = this.#keysOf(next);
+    return { issuer: next, keys: nextKeys, version: nextKeys.version };
   }
 
   onChange(listener: () => void): void {
@@ -122,7 +141,7 @@ async function verify(
 }
 
 /** Whether its key is still there, however old the token is. Fails with a temporary refusal if that can't be known now. */
-async function isStillSigned(token: string, issuer: TrustedIssuer, keys: IssuerKeys, clock: Clock): Promise<boolean> {
+async function isStillSigned(token: string, { issuer, keys }: Proof, clock: Clock): Promise<boolean> {
   const { nbf = 0 } = claimsOf(token);
   const atIssue = { ...clock, now: () => nbf * 1000 };
   try {

@@ -232,6 +232,29 @@ describe('tokens of an issuer whose keys are fetched', () => {
     expect(await token?.current(settings)).toBeUndefined();
   });
 
+  test('go on with a changed setting that accepts them, as the same users', async () => {
+    const provider = await Provider.start();
+    const sign = await provider.addKey('a');
+    const main = { issuer: provider.issuer, jwks_url: `${provider.issuer}/keys`, audiences: ['notes'] };
+    const { settings, recognise } = start({ main });
+    const token = await recognise(await sign({ sub: 'ana', aud: 'notes', groups: ['g'] }));
+    const currentWith = (change: object) => {
+      settings.issuers['main'] = JSON.stringify({ ...main, ...change });
+      return token?.current(settings);
+    };
+    expect(await currentWith({ audiences: ['notes', 'tasks'] })).toEqual({ name: 'ana', roles: [] });
+    expect(await currentWith({ roles_claim_path: 'groups' })).toEqual({ name: 'ana', roles: ['g'] });
+    expect(provider.asked).toEqual(['/keys', '/keys', '/keys']);
+    expect(await currentWith({ roles_claim_path: 'groups' })).toEqual({ name: 'ana', roles: ['g'] });
+    expect(provider.asked).toHaveLength(3);
+    expect(await currentWith({ audiences: ['tasks'] })).toBeUndefined();
+    expect(await currentWith({ name_prefix: 'main:' })).toBeUndefined();
+    expect(await currentWith({ issuer: `${provider.issuer}/other` })).toBeUndefined();
+    expect(await currentWith({})).toEqual({ name: 'ana', roles: [] });
+    provider.keys = [];
+    expect(await currentWith({ max_key_age_seconds: 5 })).toBeUndefined();
+  });
+
   test('get a temporary refusal while the issuer is down and there are no keys, and the log says it once', async () => {
     const provider = await Provider.start();
     const sign = await provider.addKey('a');
