@@ -360,6 +360,28 @@ describe("a refusal without details for users who can't see a peer's text", () =
   });
 });
 
+describe('a refusal that repeats credentials of the request', () => {
+  const headers = {
+    authorization: 'Bearer abc.def-123_456',
+    cookie: 'AuthSession=YW5hOjY3ODk=; a=b',
+    'x-key': 'short',
+  };
+
+  test.each([
+    ['no rights: Bearer abc.def-123_456', 'no rights: …'],
+    ['the token abc.def-123_456 is unknown, AuthSession YW5hOjY3ODk= too', 'the token … is unknown, AuthSession … too'],
+    [{ headers: { cookie: 'AuthSession=YW5hOjY3ODk=; a=b' } }, '{"headers":{"cookie":"…"}}'],
+    ['short words stay, such as Bearer', 'short words stay, such as Bearer'],
+    [`${'x'.repeat(990)} abc.def-123_456`, `${'x'.repeat(990)} …`],
+  ])('tells %.60j without them', async (given, told) => {
+    const transport = new ScriptedTransport([answer(403, JSON.stringify({ error: 'forbidden', reason: given }))]);
+    const authorization = { ...anonymous, headersFor: async () => headers };
+    await expect(json(clientOf(transport, { authorization }))).rejects.toMatchObject({
+      reason: `http://peer.test/db answered GET /x with 403 forbidden: ${told}`,
+    });
+  });
+});
+
 describe('a sent body', () => {
   const long = JSON.stringify({ text: 'word '.repeat(2_000) });
   const POST = { method: 'POST', path: '/_bulk_docs', body: long };

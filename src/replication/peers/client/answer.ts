@@ -20,7 +20,18 @@ const VALUE_BYTES = 44;
 const MAX_REASON_LENGTH = 1_000;
 /** Characters that are read of an error response. */
 const READ_OF_ERROR = 16_384;
+/** Shorter parts of headers are words such as `Basic`. */
+const SHORTEST_SECRET = 8;
 const NO_JSON = 'it is not complete JSON, or not in the expected form';
+
+export interface AnswerOptions {
+  /** Undefined for responses from this process. */
+  readonly memory: MemoryShare | undefined;
+  /** See `PeerClientOptions`. */
+  readonly tellsReasons: boolean | undefined;
+  /** The headers with credentials of the request: a peer that repeats them in a reason would show them to its readers. */
+  readonly credentials: Readonly<Record<string, string>>;
+}
 
 export class Answer {
   readonly status: number;
@@ -28,19 +39,20 @@ export class Answer {
   readonly #what: string;
   readonly #answer: TransportAnswer;
   readonly #watchdog: Watchdog;
-  readonly #memory: MemoryShare | undefined;
-  readonly #tellsReasons: boolean;
+  readonly #options: AnswerOptions;
   #held = 0;
   readonly #timeSlice = new TimeSlice();
 
-  /** `memory`: undefined for responses from this process. `tellsReasons`: see `PeerClientOptions`. */
-  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, memory?: MemoryShare, tellsReasons = true) {
+  constructor(what: string, answer: TransportAnswer, watchdog: Watchdog, options: AnswerOptions) {
     this.status = answer.status;
     this.#what = what;
     this.#answer = answer;
     this.#watchdog = watchdog;
-    this.#memory = memory;
-    this.#tellsReasons = tellsReasons;
+    this.#options = options;
+  }
+
+  get #memory(): MemoryShare | undefined {
+    return this.#options.memory;
   }
 
   /** `name` in lower case. */
@@ -147,8 +159,8 @@ export class Answer {
       const body: unknown = JSON.parse(text);
       if (isObject(body)) {
         const { error = this.status, reason = '' } = body;
-        const told = { error: shortText(error), reason: shortText(reason) };
-        return this.#tellsReasons ? told : plainRefusal(told, this.status);
+        const told = { error: this.#shortText(error), reason: this.#shortText(reason) };
+        return this.#options.tellsReasons === false ? plainRefusal(told, this.status) : told;
       }
     } catch {
       // A response from an intermediary proxy is not JSON. The status says enough.
@@ -156,6 +168,13 @@ export class Answer {
       await this.discard();
     }
     return { error: String(this.status), reason: '' };
+  }
+
+  #shortText(value: unknown): string {
+    const given = typeof value === 'string' ? value : JSON.stringify(value);
+    // Text that can't be stored would prevent a document from reporting a failure.
+    const text = withoutCredentials(given, this.#options.credentials).replace(/\p{Surrogate}/gu, '\ufffd');
+    return text.length > MAX_REASON_LENGTH ? `${text.slice(0, MAX_REASON_LENGTH)}…` : text;
   }
 
   /** Reading ends here. */
@@ -211,9 +230,11 @@ function textBytes(text: string): number {
   return WIDE.test(text) ? 2 * text.length : text.length;
 }
 
-function shortText(value: unknown): string {
-  const given = typeof value === 'string' ? value : JSON.stringify(value);
-  // Text that can't be stored would prevent a document from reporting a failure.
-  const text = given.replace(/\p{Surrogate}/gu, '\ufffd');
-  return text.length > MAX_REASON_LENGTH ? `${text.slice(0, MAX_REASON_LENGTH)}…` : text;
+/** Also without parts of a header, such as a token without the word before it. */
+function withoutCredentials(text: string, headers: Readonly<Record<string, string>>): string {
+  const words = Object.values(headers).flatMap((value) => [value, ...value.split(/[\s;,]+/)]);
+  // Of `name=value` also the value.
+  const parts = [...words, ...words.map((word) => word.replace(/^\w+=/, ''))];
+  const secrets = parts.filter(({ length }) => length >= SHORTEST_SECRET);
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text);
 }

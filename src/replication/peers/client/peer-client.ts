@@ -330,7 +330,8 @@ export class PeerClient {
       authorization.takeCookies(answer.cookies);
       this.#compression.noteServer(answer.header('server'));
       const wasCompressed = 'content-encoding' in headers;
-      const counted = new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog, memory, tellsReasons);
+      const options = { memory, tellsReasons, credentials: ownHeaders };
+      const counted = new Answer(`${method} ${base}${pathOf(request)}`, answer, watchdog, options);
       const endAll = () => {
         counted.end();
         end();
