@@ -35,6 +35,8 @@ const REQUEST_HEADERS: readonly string[] = [
   'origin',
   'pragma',
   'range',
+  'traceparent',
+  'tracestate',
   'x-couch-full-commit',
   'x-couch-persist',
   'x-couchdb-www-authenticate',

@@ -146,6 +146,8 @@ export default suite('cors', [
         'Authorization',
         'If-None-Match',
         'Range',
+        'traceparent',
+        'tracestate',
         'X-Couch-Full-Commit',
         'X-Svc-Full-Commit',
         'X-Svc-Persist',
