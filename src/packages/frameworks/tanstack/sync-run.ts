@@ -53,6 +53,8 @@ export class SyncRun<T extends object> implements Follower {
   readonly #writing = new Map<string, { count: number; isReported: boolean }>();
   #waiting = new Map<string, (() => void)[]>();
   #loads: Load[] = [];
+  /** Loads that have failed, and are tried again after all other work: what is refused to one query must not stop the others. */
+  readonly #refused = new WeakSet<Load>();
   #sweep: Sweep<T> | undefined;
   #isFollowing = false;
   /** Whether a read has succeeded: then what is shown stays as it is while others fail. */
@@ -169,10 +171,12 @@ export class SyncRun<T extends object> implements Follower {
   }
 
   async #step(): Promise<void> {
-    const [load] = this.#loads;
     if (this.#changed.size > 0) return this.#readChanged();
+    const load = this.#loads.find((one) => !this.#refused.has(one));
     if (load) return this.#stepLoad(load);
     if (this.#sweep) return this.#readPage(this.#sweep);
+    const [refused] = this.#loads;
+    if (refused) return this.#stepLoad(refused);
   }
 
   async #readChanged(): Promise<void> {
@@ -201,6 +205,7 @@ export class SyncRun<T extends object> implements Follower {
   }
 
   async #stepLoad(load: Load): Promise<void> {
+    const others = () => this.#loads.filter((other) => other !== load);
     let hasRead = false;
     try {
       if (!load.isOver()) {
@@ -209,11 +214,15 @@ export class SyncRun<T extends object> implements Follower {
       }
       load.done();
     } catch (error) {
-      if (mayEnd(error)) throw error;
+      if (mayEnd(error)) {
+        this.#refused.add(load);
+        if (this.#loads.includes(load)) this.#loads = [...others(), load];
+        throw error;
+      }
       if (!this.#hasEnded) this.#options.onError(error);
       load.failed(error);
     }
-    this.#loads = this.#loads.filter((other) => other !== load);
+    this.#loads = others();
     this.#ready(hasRead);
   }
 

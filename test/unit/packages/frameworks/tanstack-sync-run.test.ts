@@ -76,13 +76,26 @@ test.each<[string, (run: SyncRun<object>) => void, boolean]>([
   expect((await said()).includes('done')).toBe(isAtOnce);
 });
 
-test('it is tried again at once when another query reads', async () => {
-  const { load, said } = start(refusal(404));
+test('another query reads at once, and before it', async () => {
+  const { load, said, state } = start(refusal(404));
   await said();
   load('first');
-  await said();
-  load('second');
   expect(await said()).toEqual(['first', 'error']);
+  load('second');
+  expect(await said()).toEqual(['second', 'error']);
+  state.error = undefined;
+  load('third');
+  expect(await said()).toEqual(['third', 'done', 'ready', 'first', 'done', 'ready', 'second', 'done', 'ready']);
+});
+
+test('what was shown is compared with the database before it is tried again', async () => {
+  const { run, load, said } = start(refusal(403));
+  await said();
+  load('refused');
+  expect(await said()).toEqual(['refused', 'error']);
+  run.changed(undefined);
+  // The comparison ends with `ready`: there is nothing to compare.
+  expect(await said()).toEqual(['ready', 'refused', 'error']);
 });
 
 test('a read that can never succeed is not tried again', async () => {
